@@ -30,7 +30,12 @@ test('what happens to an environment is told in order, with digests in place of 
   const double = createProtocolDouble();
   await roll({ ...given, double });
   expect(double.facts.map(({ what }) => what)).toEqual([
-    ...['leased', 'ready', 'acted', 'acted', 'evaluated', 'released'],
+    'leased',
+    'ready',
+    'acted',
+    'acted',
+    'evaluated',
+    'released',
   ]);
   expect(double.facts[0]).toMatchObject({ environment: 'memory', task: 't0', attempt: 0, ttl_seconds: 60 });
   expect(double.facts[2]).toMatchObject({ call: '0', name: 'say', bytes: 4, isError: false, stateKey: 'k' });

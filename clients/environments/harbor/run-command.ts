@@ -145,7 +145,11 @@ async function tryCommand(
       '--env',
       steersTool.test(name) ? `${name}=${value}` : name,
     ]),
-    ...[container, 'bash', '-c', wrapper(storageMb), command],
+    container,
+    'bash',
+    '-c',
+    wrapper(storageMb),
+    command,
   ];
   const ran = await runTool(tool, args, {
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !steersTool.test(name))),

@@ -43,7 +43,12 @@ if (!values['report-only'])
     );
     if (known) continue;
     const report = await runSeed({
-      ...{ seed, learning, rounds, questions, n, flags: routingFlags },
+      seed,
+      learning,
+      rounds,
+      questions,
+      n,
+      flags: routingFlags,
       print: (line) => console.log(line),
     });
     console.log(`  ${report.seconds} s, audit: ${report.audit}`);

@@ -22,7 +22,12 @@ test('each question is answered by its own tool and no other, and held-out quest
 
 test('attempts with real MCP tools are rewarded, compared and trained, and the books balance', async () => {
   const report = await runSeed({
-    ...{ seed: 1, learning: true, rounds: 1, questions: 10, n: 8, flags: routingFlags },
+    seed: 1,
+    learning: true,
+    rounds: 1,
+    questions: 10,
+    n: 8,
+    flags: routingFlags,
     print: (line) => console.log(line),
   });
   const [before, after] = report.points;

@@ -122,8 +122,19 @@ async function rollOut(
   await writeFile(data, tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
   const { code, stdout, stderr } = await run(
     'rollout',
-    ...['--env', `mcp:${tools}`, '--agent', exampleFile('agent.ts'), '--reward', exampleFile('reward.ts')],
-    ...['--data', data, '--out', out, '--concurrency', '8', ...flags],
+    '--env',
+    `mcp:${tools}`,
+    '--agent',
+    exampleFile('agent.ts'),
+    '--reward',
+    exampleFile('reward.ts'),
+    '--data',
+    data,
+    '--out',
+    out,
+    '--concurrency',
+    '8',
+    ...flags,
   );
   if (code !== 0) throw new Error(`the rollout ended with ${code}:\n${stdout}${stderr}`);
   const lines = (await readFile(out, 'utf8')).split('\n').filter(Boolean);

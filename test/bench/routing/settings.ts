@@ -3,7 +3,10 @@
  * bounds are made for changes of style; a new skill moves the first token of every answer, and needs wider ones.
  */
 export const routingFlags: readonly string[] = [
-  ...['--collector-batch-size', '16'],
-  ...['--collector-gate-mean-kl', '0.3'],
-  ...['--collector-gate-base-kl', '1'],
+  '--collector-batch-size',
+  '16',
+  '--collector-gate-mean-kl',
+  '0.3',
+  '--collector-gate-base-kl',
+  '1',
 ];

@@ -144,16 +144,19 @@ describeWithContainers('what goes wrong in containers', () => {
 
   test('what a killed process left behind is removed by the next', async () => {
     const left = podman(
-      ...[
-        'run',
-        '--detach',
-        '--network',
-        'none',
-        '--label',
-        `clawloop.host=${podman('info', '--format', '{{.Host.Hostname}}').stdout.trim()}`,
-      ],
-      ...['--label', 'clawloop.task=fault-left', '--label', `clawloop.process=${await deadPid()}`],
-      ...['docker.io/library/debian:bookworm-slim', 'sleep', 'infinity'],
+      'run',
+      '--detach',
+      '--network',
+      'none',
+      '--label',
+      `clawloop.host=${podman('info', '--format', '{{.Host.Hostname}}').stdout.trim()}`,
+      '--label',
+      'clawloop.task=fault-left',
+      '--label',
+      `clawloop.process=${await deadPid()}`,
+      'docker.io/library/debian:bookworm-slim',
+      'sleep',
+      'infinity',
     );
     expect(left.status, left.stderr).toBe(0);
     commands('echo done > work');

@@ -26,8 +26,19 @@ describeWithContainers('a rollout of all terminal tasks that is killed in the mi
     const proxy = await killingProxy(tools.url);
     const out = join(tools.folder(), 'terminal.jsonl');
     const argv = [
-      ...['rollout', '--env', `harbor:${terminal}`, '--n', String(ATTEMPTS), '--out', out],
-      ...['--data-folder', tools.folder(), '--url', proxy.url, '--lease-timeout', '30'],
+      'rollout',
+      '--env',
+      `harbor:${terminal}`,
+      '--n',
+      String(ATTEMPTS),
+      '--out',
+      out,
+      '--data-folder',
+      tools.folder(),
+      '--url',
+      proxy.url,
+      '--lease-timeout',
+      '30',
     ];
     try {
       const killed = await clawloop(argv, {}, (signal) =>

@@ -26,9 +26,15 @@ describeWithMcpServers('a rollout with the tools of an MCP server', () => {
     folder = await mkdtemp(join(tmpdir(), 'clawloop-mcp-'));
     policy = await scriptedPolicy((request) => answer(request));
     loop = await startClawLoop(folder, [
-      ...['--serving-engine', 'upstream', '--serving-upstream-url', policy.url],
-      ...['--serving-upstream-token-ids', '--serving-upstream-logprobs', 'raw'],
-      ...['--collector-batch-size', '1000'],
+      '--serving-engine',
+      'upstream',
+      '--serving-upstream-url',
+      policy.url,
+      '--serving-upstream-token-ids',
+      '--serving-upstream-logprobs',
+      'raw',
+      '--collector-batch-size',
+      '1000',
     ]);
     await writeFile(
       join(folder, 'tasks.jsonl'),
@@ -57,7 +63,10 @@ describeWithMcpServers('a rollout with the tools of an MCP server', () => {
       'rollout',
       ...own,
       ...flags,
-      ...['--url', loop.url, '--data-folder', folder],
+      '--url',
+      loop.url,
+      '--data-folder',
+      folder,
     ]);
     const lines = (await readFile(out, 'utf8').catch(() => '')).split('\n').filter(Boolean);
     return { code, printed: stdout + stderr, lines: lines.map((line) => JSON.parse(line) as Line) };

@@ -37,10 +37,28 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
   const roll = async (at: number, when: 'before' | 'after'): Promise<void> => {
     const out = join(tools.folder(), `killed-${at}-${when}.jsonl`);
     const argv = [
-      ...['rollout', '--env', `openenv:${server.url}`, '--tasks', '2', '--n', '2', '--max-steps', '1'],
-      ...['--seed', String(1_000 + 10 * rollouts++), '--out', out, '--data-folder', tools.folder()],
+      'rollout',
+      '--env',
+      `openenv:${server.url}`,
+      '--tasks',
+      '2',
+      '--n',
+      '2',
+      '--max-steps',
+      '1',
+      '--seed',
+      String(1_000 + 10 * rollouts++),
+      '--out',
+      out,
+      '--data-folder',
+      tools.folder(),
       // environments of killed rollouts are free soon, and those of a killed server are not lost
-      ...['--lease-timeout', victim === 'rollout' ? '10' : '300', '--retries', '2', '--url', proxy.url],
+      '--lease-timeout',
+      victim === 'rollout' ? '10' : '300',
+      '--retries',
+      '2',
+      '--url',
+      proxy.url,
     ];
     let result = await clawloop(argv, {}, (signal) =>
       proxy.arm(at, when, () =>

@@ -46,9 +46,17 @@ async function startOn(answer: Answer, ...flags: readonly string[]) {
   const exact = ['--serving-upstream-token-ids', '--serving-upstream-logprobs', 'raw'];
   const judged = ['--judge-kind', 'openai', '--judge-exam', 'false'];
   const loop = await startClawLoop(folder, [
-    ...[...upstream, ...exact, ...judged],
-    ...['--judge-openai-base-url', judge.baseUrl, '--judge-retry-after-ms', '500'],
-    ...['--judge-vote-backoff-ms', '50', '--collector-batch-size', '1000'],
+    ...upstream,
+    ...exact,
+    ...judged,
+    '--judge-openai-base-url',
+    judge.baseUrl,
+    '--judge-retry-after-ms',
+    '500',
+    '--judge-vote-backoff-ms',
+    '50',
+    '--collector-batch-size',
+    '1000',
     ...flags,
   ]);
   cleanups.push(loop.stop);
@@ -64,9 +72,7 @@ async function roll({ folder, loop, run }: On, ...flags: readonly string[]) {
   const [data, out] = [join(folder, 'tasks.jsonl'), join(folder, `results-${flags.length}.jsonl`)];
   await writeFile(data, JSON.stringify({ id: 'maze', attempts }));
   const files = ['--agent', module, '--reward', module, '--data', data, '--out', out];
-  const { code, stdout, stderr } = await run(
-    ...['rollout', ...files, '--n', '3', '--url', loop.url, ...flags],
-  );
+  const { code, stdout, stderr } = await run('rollout', ...files, '--n', '3', '--url', loop.url, ...flags);
   expect(code, stderr + stdout).toBe(0);
   const lines = (await readFile(out, 'utf8'))
     .trim()
