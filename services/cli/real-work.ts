@@ -1,4 +1,4 @@
-import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
+import { isShipped } from '../../shared/policy/model/model-folder.ts';
 
 /** Advice for users who want more than a demo. */
 export const REAL_WORK =
@@ -6,6 +6,6 @@ export const REAL_WORK =
 
 /** Note about the model at the first start, if any. */
 export const demoNote = (model: string, engine: 'local' | 'upstream'): string | undefined =>
-  model === CLAW_NANO && engine === 'local'
+  isShipped(model) && engine === 'local'
     ? `${model} is a demo model for trying out the loop. ${REAL_WORK}`
     : undefined;

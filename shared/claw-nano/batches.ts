@@ -2,7 +2,7 @@ import type { Random } from '../policy/model/random.ts';
 import type { Tokenizer } from '../policy/text/tokenizer.ts';
 import type { TokenBatch } from '../policy/train/pretraining.ts';
 import { shuffle } from './dialogues/choose.ts';
-import { type Dialogue, dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
+import type { Message } from './dialogues/dialogue.ts';
 
 /** One dialogue as ids; `mask[i]` is 1 where the assistant says `ids[i]`, else 0. */
 export type Example = { readonly ids: readonly number[]; readonly mask: readonly number[] };
@@ -17,8 +17,11 @@ export type Batch = TokenBatch & {
   readonly seen: number;
 };
 
-/** Encodes a dialogue as the chat template does. The assistant's tokens are trained, `<|im_end|>` included. */
-export function encodeDialogue(tokenizer: Tokenizer, dialogue: Dialogue): Example {
+/** Writes one conversation, calls and tools as the chat template renders them. */
+export type NextConversation = (random: Random) => readonly Message[];
+
+/** Encodes a conversation as the chat template does. The assistant's tokens are trained, `<|im_end|>` included. */
+export function encodeMessages(tokenizer: Tokenizer, messages: readonly Message[]): Example {
   const ids: number[] = [];
   const mask: number[] = [];
   const add = (text: string, trained: 0 | 1): void => {
@@ -27,7 +30,7 @@ export function encodeDialogue(tokenizer: Tokenizer, dialogue: Dialogue): Exampl
       mask.push(trained);
     }
   };
-  for (const { role, content } of dialogueMessages(dialogue)) {
+  for (const { role, content } of messages) {
     add(`<|im_start|>${role}\n`, 0);
     add(`${content}<|im_end|>`, role === 'assistant' ? 1 : 0);
     add('\n', 0);
@@ -43,6 +46,7 @@ type BatchOptions = {
   /** Widths are multiples of this, to limit the number of shapes. */
   readonly widthStep: number;
   readonly paddingId: number;
+  readonly next: NextConversation;
 };
 
 /** Yields batches without end. The random numbers determine their order. One row is one dialogue. */
@@ -53,7 +57,7 @@ export function* trainingBatches(
 ): Generator<Batch> {
   for (;;) {
     const pool = Array.from({ length: options.poolSize }, () =>
-      encodeDialogue(tokenizer, generateDialogue(random)),
+      encodeMessages(tokenizer, options.next(random)),
     );
     yield* shuffle(random, cut(pool, options));
   }

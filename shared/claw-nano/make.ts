@@ -11,9 +11,10 @@ import { openBackend } from '../policy/executors/backend.ts';
 import { initialWeights } from '../policy/model/initialise.ts';
 import { weightShapes } from '../policy/model/layout.ts';
 import { loadPolicy, type Policy, weightsInMemory } from '../policy/model/policy.ts';
-import { createRandom } from '../policy/model/random.ts';
+import { createRandom, type Random } from '../policy/model/random.ts';
 import { createChatTemplate } from '../policy/text/chat-template.ts';
 import { createTokenizer } from '../policy/text/tokenizer.ts';
+import { dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
 import { measure, showAnswers } from './measure.ts';
 import {
   chatTemplate,
@@ -69,9 +70,10 @@ const tokenizer = createTokenizer(tokenizerJson);
 const weights = initialWeights(clawNanoConfig, options.seed);
 const policy = await loadPolicy(weightsInMemory(clawNanoConfig, weights), executor);
 
+const next = (random: Random) => dialogueMessages(generateDialogue(random));
 const curve: CurvePoint[] = [];
 const started = performance.now();
-for (const progress of train(policy, weights, tokenizer, options)) {
+for (const progress of train(policy, weights, tokenizer, { ...options, next })) {
   await setImmediate(); // lets Ctrl-C through
   if (stopped) break;
   if (progress === undefined) continue;

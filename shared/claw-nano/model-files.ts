@@ -32,6 +32,16 @@ export const clawNanoConfig: ModelConfig = {
 const idOfSpecial = (token: (typeof specialTokens)[number]): number =>
   vocabularySize - specialTokens.length + specialTokens.indexOf(token);
 
+const contentOfMessage = `
+  {%- if message.content is string -%}
+    {{- message.content -}}
+  {%- elif message.content -%}
+    {%- for part in message.content -%}
+      {{- part.text if part.type == 'text' else '[' + part.type + ']' -}}
+    {%- endfor -%}
+  {%- endif -%}
+`.trim();
+
 /**
  * ChatML, like Qwen. It omits tool definitions: the model cannot call tools, and they would fill its window. Calls
  * and results in a history become short text.
@@ -40,13 +50,7 @@ export const chatTemplate = `
 {%- for message in messages -%}
   {%- set role = 'system' if message.role == 'developer' else message.role -%}
   {{- '<|im_start|>' + role + '\\n' -}}
-  {%- if message.content is string -%}
-    {{- message.content -}}
-  {%- elif message.content -%}
-    {%- for part in message.content -%}
-      {{- part.text if part.type == 'text' else '[' + part.type + ']' -}}
-    {%- endfor -%}
-  {%- endif -%}
+  ${contentOfMessage}
   {%- for call in message.tool_calls or [] -%}
     {{- '[' + (call.function.name if call.function else 'tool') + ']' -}}
   {%- endfor -%}
@@ -56,6 +60,53 @@ export const chatTemplate = `
   {{- '<|im_start|>assistant\\n' -}}
 {%- endif -%}
 `.trim();
+
+/**
+ * ChatML with calls as Qwen writes them. Tools are rendered as names with the names of their arguments, since a
+ * schema would take 200 tokens: `Tools: price(item) add(a, b)`, at the end of the first system message.
+ */
+export const toolsChatTemplate = `
+{%- set named -%}
+  {%- for tool in tools or [] -%}
+    {{- ' ' + tool.function.name + '(' -}}
+    {%- for name in (tool.function.parameters or {}).properties or [] -%}
+      {{- name + ('' if loop.last else ', ') -}}
+    {%- endfor -%}
+    {{- ')' -}}
+  {%- endfor -%}
+{%- endset -%}
+{%- set opensWithSystem = messages[0].role == 'system' or messages[0].role == 'developer' -%}
+{%- if named and not opensWithSystem -%}
+  {{- '<|im_start|>system\\nTools:' + named + '<|im_end|>\\n' -}}
+{%- endif -%}
+{%- for message in messages -%}
+  {%- set role = 'system' if message.role == 'developer' else message.role -%}
+  {{- '<|im_start|>' + role + '\\n' -}}
+  ${contentOfMessage}
+  {%- if named and opensWithSystem and loop.first -%}
+    {{- '\\nTools:' + named -}}
+  {%- endif -%}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' + call.function.arguments + '}</tool_call>' -}}
+  {%- endfor -%}
+  {{- '<|im_end|>\\n' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}
+  {{- '<|im_start|>assistant\\n' -}}
+{%- endif -%}
+`.trim();
+
+/**
+ * The fixed parts of a call, a token each, as `<tool_call>` is in Qwen's vocabulary: the outcome of an attempt then
+ * teaches the few tokens that decide, not 30 that are always the same. Their ids follow those of claw-nano.
+ */
+export const callTokens = ['<tool_call>{"name": "', '", "arguments": ', '}</tool_call>'] as const;
+
+/** The variant that calls tools. */
+export const toolsConfig: ModelConfig = {
+  ...clawNanoConfig,
+  vocabularySize: vocabularySize + callTokens.length,
+};
 
 const tokenizerConfig = {
   tokenizer_class: 'Qwen2Tokenizer',
@@ -75,7 +126,6 @@ const tokenizerConfig = {
       { content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true },
     ]),
   ),
-  chat_template: chatTemplate,
 };
 
 export const paddingId: number = idOfSpecial('<|endoftext|>');
@@ -96,19 +146,26 @@ const generationConfig = {
 /** Tokens of a prompt that help the model; docs/decisions/021 has the measurements. */
 export const modelSettings: ModelSettings = { prompt_limits: { system_tokens: 128, prompt_tokens: 512 } };
 
+/** What differs between claw-nano and its variant that calls tools. */
+type Variant = { readonly config: ModelConfig; readonly template: string };
+
 /** Writes all files of a Hugging Face folder except the weights. */
-export async function writeModelTexts(folder: string, tokenizerJson: unknown): Promise<void> {
+export async function writeModelTexts(
+  folder: string,
+  tokenizerJson: unknown,
+  { config, template }: Variant = { config: clawNanoConfig, template: chatTemplate },
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   const write = (name: string, value: unknown): Promise<void> =>
     writeFile(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
   await write('config.json', {
-    ...modelConfigJson(clawNanoConfig),
+    ...modelConfigJson(config),
     torch_dtype: 'float16',
     eos_token_id: endIds[0],
     pad_token_id: generationConfig.pad_token_id,
   });
   await write('generation_config.json', generationConfig);
-  await write('tokenizer_config.json', tokenizerConfig);
+  await write('tokenizer_config.json', { ...tokenizerConfig, chat_template: template });
   await write(MODEL_SETTINGS_FILE, modelSettings);
   await writeFile(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
 }

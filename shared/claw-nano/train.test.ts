@@ -2,10 +2,14 @@ import { expect, test } from 'vitest';
 import { openBackend } from '../policy/executors/backend.ts';
 import { initialWeights } from '../policy/model/initialise.ts';
 import { loadPolicy, weightsInMemory } from '../policy/model/policy.ts';
+import type { Random } from '../policy/model/random.ts';
 import { createTokenizer } from '../policy/text/tokenizer.ts';
+import { dialogueMessages, generateDialogue } from './dialogues/dialogue.ts';
 import { clawNanoConfig, paddingId } from './model-files.ts';
 import { makeTokenizer } from './tokenizer.ts';
 import { train } from './train.ts';
+
+const next = (random: Random) => dialogueMessages(generateDialogue(random));
 
 const options = {
   seed: 'train-test',
@@ -25,7 +29,9 @@ test('a run repeats bit by bit, lowers the loss, and leaves no tensor', async ()
     const weights = initialWeights(clawNanoConfig, options.seed);
     const policy = await loadPolicy(weightsInMemory(clawNanoConfig, weights), executor);
     const before = executor.tensorCount();
-    const curve = [...train(policy, weights, tokenizer, options)].filter((point) => point !== undefined);
+    const curve = [...train(policy, weights, tokenizer, { ...options, next })].filter(
+      (point) => point !== undefined,
+    );
     expect(executor.tensorCount()).toBe(before);
     policy.dispose();
     return { weights, curve };

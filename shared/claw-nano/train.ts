@@ -4,8 +4,7 @@ import type { Tokenizer } from '../policy/text/tokenizer.ts';
 import { type AdamWSettings, createAdamW, emptyAdamWState } from '../policy/train/adamw.ts';
 import { crossEntropyAndGradients } from '../policy/train/pretraining.ts';
 import { type PolicySequence, scoreResponses } from '../policy/train/scoring.ts';
-import { encodeDialogue, trainingBatches } from './batches.ts';
-import { generateDialogue } from './dialogues/dialogue.ts';
+import { encodeMessages, type NextConversation, trainingBatches } from './batches.ts';
 import type { CurvePoint } from './training-curve.ts';
 
 export type TrainingOptions = {
@@ -55,13 +54,13 @@ export function* train(
   policy: Policy,
   weights: ReadonlyMap<string, Float32Array>,
   tokenizer: Tokenizer,
-  options: TrainingOptions,
+  { next, ...options }: TrainingOptions & { readonly next: NextConversation },
 ): Generator<TrainingProgress | undefined> {
   const { seed, tokens, tokensPerBatch, peakLearningRate, paddingId, curveEvery } = options;
   const adamW = createAdamW({ ...optimiser, learningRate: peakLearningRate });
   const state = emptyAdamWState();
-  const heldOut = heldOutSequences(tokenizer, options);
-  const shape = { tokensPerBatch, poolSize: 512, widthStep: 16, paddingId };
+  const heldOut = heldOutSequences(tokenizer, next, options);
+  const shape = { tokensPerBatch, poolSize: 512, widthStep: 16, paddingId, next };
   const started = performance.now();
   let seen = 0;
   let since = { loss: 0, trained: 0 };
@@ -92,11 +91,12 @@ export function* train(
 /** The last answers of dialogues that are generated from a separate random stream, so training never sees them. */
 function heldOutSequences(
   tokenizer: Tokenizer,
+  next: NextConversation,
   { seed, heldOutDialogues }: TrainingOptions,
 ): readonly PolicySequence[] {
   const random = createRandom(`${seed}/held-out-loss`);
   return Array.from({ length: heldOutDialogues }, () => {
-    const { ids, mask } = encodeDialogue(tokenizer, generateDialogue(random));
+    const { ids, mask } = encodeMessages(tokenizer, next(random));
     const end = mask.lastIndexOf(1) + 1;
     const start = mask.lastIndexOf(0, end - 1) + 1;
     return { promptIds: ids.slice(0, start), responseIds: ids.slice(start, end), temperature: 1 };

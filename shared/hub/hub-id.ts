@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { CLAW_NANO } from '../policy/model/model-folder.ts';
+import { isShipped } from '../policy/model/model-folder.ts';
 
 /** A model on the hub: `owner/name`, at a branch, tag or commit. */
 export type HubId = { readonly id: string; readonly revision: string };
@@ -11,7 +11,7 @@ const pattern = /^(?<id>[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:@(?<revision>[
  * or a folder of that name, which takes precedence.
  */
 export function hubIdOf(model: string): HubId | undefined {
-  if (model === CLAW_NANO || existsSync(model)) return undefined;
+  if (isShipped(model) || existsSync(model)) return undefined;
   const { id, revision = 'main' } = pattern.exec(model)?.groups ?? {};
   return id === undefined ? undefined : { id, revision };
 }

@@ -2,7 +2,7 @@ import { ConfigError } from '../../../shared/config/common.ts';
 import type { JudgeConfig } from '../../../shared/config/judge.ts';
 import type { FetchModelOptions } from '../../../shared/hub/fetch-model.ts';
 import { findModel } from '../../../shared/hub/find-model.ts';
-import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
+import { isShipped } from '../../../shared/policy/model/model-folder.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { asksOwnServing } from '../own-serving.ts';
 import { openEarThread } from './ear/ear-thread.ts';
@@ -44,11 +44,11 @@ const judges: { readonly [Name in Exclude<Kind, 'auto'>]: Create } = {
   model,
 };
 
-/** The kind of judge for these settings. The model claw-nano cannot judge, so the ear does. */
+/** The kind of judge for these settings. A shipped model cannot judge, so the ear does. */
 const kindOf = ({ kind, judgeModel, model: policy }: JudgeConfig): Exclude<Kind, 'auto'> => {
   if (kind !== 'auto') return kind;
   if (judgeModel !== undefined) return 'model';
-  return policy === CLAW_NANO ? 'ear' : 'openai';
+  return isShipped(policy) ? 'ear' : 'openai';
 };
 
 const silentFetching: FetchModelOptions = {

@@ -1,6 +1,6 @@
 import type { ServingConfig } from '../../../shared/config/serving.ts';
 import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
-import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
+import { isShipped } from '../../../shared/policy/model/model-folder.ts';
 import { floatsPerPosition } from '../../../shared/policy/ops/kv-cache.ts';
 
 type ContextSetup = {
@@ -15,7 +15,7 @@ export const contextMode = ({
   context,
   model,
 }: Pick<ServingConfig, 'context' | 'model'>): 'window' | 'error' =>
-  context === 'auto' ? (model === CLAW_NANO ? 'window' : 'error') : context;
+  context === 'auto' ? (isShipped(model) ? 'window' : 'error') : context;
 
 /** Limits of one prompt with its answer, and of all running answers. */
 export type Context = {

@@ -1,6 +1,6 @@
 import type { ServingConfig } from '../../../shared/config/serving.ts';
 import { findModel } from '../../../shared/hub/find-model.ts';
-import { CLAW_NANO } from '../../../shared/policy/model/model-folder.ts';
+import { isShipped } from '../../../shared/policy/model/model-folder.ts';
 import type { Engine } from '../generation.ts';
 import { contextMode } from './context.ts';
 import { openLocalEngine } from './local/local.ts';
@@ -16,7 +16,7 @@ export async function openEngine(config: ServingConfig, fetching: UpstreamOption
     const setup = {
       modelFolder: await findModel(config, fetching),
       backend: config.backend,
-      threads: config.threads ?? (model === CLAW_NANO ? 1 : undefined),
+      threads: config.threads ?? (isShipped(model) ? 1 : undefined),
       context: contextMode(config),
       systemBudget: config.systemBudget,
       contextTokens: config.contextTokens,

@@ -44,7 +44,7 @@ export type Dialogue = {
   readonly internal: string | undefined;
 };
 
-export type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
+export type Message = { readonly role: 'system' | 'user' | 'assistant' | 'tool'; readonly content: string };
 
 type Past = {
   readonly wishes: Wishes;

@@ -3,6 +3,19 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const CLAW_NANO = 'claw-nano';
+/** The variant of claw-nano that calls tools. */
+export const CLAW_NANO_TOOLS = 'claw-nano-tools';
+
+/** Folders of the models that are shipped. */
+const shipped: ReadonlyMap<string, string> = new Map(
+  [
+    [CLAW_NANO, '../../claw-nano/model'],
+    [CLAW_NANO_TOOLS, '../../claw-nano/tools-model'],
+  ].map(([name, path]) => [name!, fileURLToPath(new URL(path!, import.meta.url))]),
+);
+
+/** Whether a name is that of a model which is shipped: tiny, and with defaults that were measured. */
+export const isShipped = (model: string): boolean => shipped.has(model);
 
 /** Thrown if there is no model of a given name; the message says what to do. */
 class UnknownModel extends Error {
@@ -10,11 +23,12 @@ class UnknownModel extends Error {
 }
 
 /**
- * The folder of a model by its name on the command line: `claw-nano`, which is shipped, or a path.
+ * The folder of a model by its name on the command line: that of a shipped model, or a path.
  * @throws UnknownModel if the folder is missing or incomplete
  */
 export function modelFolder(model: string): string {
-  if (model === CLAW_NANO) return fileURLToPath(new URL('../../claw-nano/model', import.meta.url));
+  const own = shipped.get(model);
+  if (own !== undefined) return own;
   const folder = resolve(model);
   const names = existsSync(join(folder, '.')) ? readdirSync(folder) : [];
   const missing = parts.filter(({ test }) => !names.some((name) => test.test(name)));

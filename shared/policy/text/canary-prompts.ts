@@ -1,4 +1,4 @@
-import { CLAW_NANO, modelFolder } from '../model/model-folder.ts';
+import { CLAW_NANO, CLAW_NANO_TOOLS, modelFolder } from '../model/model-folder.ts';
 
 /**
  * Requests whose answers a gate compares with those of the base. Each has a different topic, so that an answer shows
@@ -70,10 +70,13 @@ const rehearsedByClawNano: readonly string[] = [
   'What do I need for potato salad?',
 ];
 
+const isOurs = (folder: string): boolean =>
+  [CLAW_NANO, CLAW_NANO_TOOLS].some((model) => folder === modelFolder(model));
+
 /** @param folder of the model */
 export const rehearsedPrompts = (folder: string): readonly string[] =>
-  folder === modelFolder(CLAW_NANO) ? rehearsedByClawNano : rehearsedInGeneral;
+  isOurs(folder) ? rehearsedByClawNano : rehearsedInGeneral;
 
 /** @param folder of the model */
 export const canaryPrompts = (folder: string): readonly string[] =>
-  folder === modelFolder(CLAW_NANO) ? ofClawNano : general;
+  isOurs(folder) ? ofClawNano : general;

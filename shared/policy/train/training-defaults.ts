@@ -1,4 +1,5 @@
 import type { TrainingKind, TrainingSettings } from '../../events/training-settings.ts';
+import { isShipped } from '../model/model-folder.ts';
 
 /** The defaults for forming and training a batch. */
 export type TrainingDefaults = {
@@ -56,17 +57,15 @@ const FULL_RATE_DIVISOR = 10;
 
 /** Default settings for a model and a kind of training. */
 export function defaultTrainingSettings(model: string, training: TrainingKind = 'lora'): TrainingDefaults {
-  const { settings, ...rest } = isMeasured(model) ? clawNano : anotherModel;
-  const learningRate = isMeasured(model) ? settings.learningRate : rateOf(model);
+  const { settings, ...rest } = isShipped(model) ? clawNano : anotherModel;
+  const learningRate = isShipped(model) ? settings.learningRate : rateOf(model);
   const rate = training === 'full' ? learningRate / FULL_RATE_DIVISOR : learningRate;
   return { ...rest, settings: { ...settings, training, learningRate: rate } };
 }
 
-const isMeasured = (model: string): boolean => model === 'claw-nano';
-
 /** A note at start for a model whose training settings are not measured. */
 export const unmeasuredNote = (model: string): string | undefined =>
-  isMeasured(model)
+  isShipped(model)
     ? undefined
     : `the training settings for ${model} are not measured; they come from published recipes ` +
       '(docs/understand/learning.md#defaults-of-other-models). Each is a flag of the collector';

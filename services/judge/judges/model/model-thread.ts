@@ -1,6 +1,6 @@
 import { unlessAborted } from '../../../../shared/lang/async.ts';
 import { prepareNativeEnvironment } from '../../../../shared/policy/executors/backend.ts';
-import { CLAW_NANO } from '../../../../shared/policy/model/model-folder.ts';
+import { isShipped } from '../../../../shared/policy/model/model-folder.ts';
 import { isServiceError } from '../../../../shared/runtime/errors.ts';
 import { openWorker, type WorkerCalls } from '../../../../shared/runtime/worker-calls.ts';
 import { JudgeError } from '../../errors.ts';
@@ -23,7 +23,7 @@ export function openModelThread(model: string, setup: () => Promise<ModelSetup>)
     const workerData = await setup();
     if (isClosed) throw JudgeError.MODEL_ENDED({ reason: 'the judge is closed' });
     // TensorFlow does not see the environment of a worker, which is a copy
-    prepareNativeEnvironment(model === CLAW_NANO ? { threads: 1 } : {});
+    prepareNativeEnvironment(isShipped(model) ? { threads: 1 } : {});
     const one: Thread = openWorker(new URL('./model-worker.ts', import.meta.url), {
       workerData,
       errorOf: (reason) => JudgeError.MODEL_FAILED({ reason: String(reason) }),

@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { freePort, until } from '../../e2e/harness/clawloop.ts';
-import { exampleFile } from './questions.ts';
 
 /**
- * The MCP server of the example, one for all attempts: its tools have no state. Writes the file for `--env mcp:`.
+ * The MCP server of an example, one for all attempts: its tools have no state. Writes the file for `--env mcp:`.
  */
-export async function startRoutingServer(file: string) {
+export async function startMcpServer(example: string, file: string) {
   const port = String(await freePort());
-  const child = spawn(process.execPath, [exampleFile('server.ts'), '--port', port], {
+  const server = fileURLToPath(new URL(`../../../examples/${example}/server.ts`, import.meta.url));
+  const child = spawn(process.execPath, [server, '--port', port], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -19,7 +20,7 @@ export async function startRoutingServer(file: string) {
     return output.includes('/mcp');
   });
   const url = `http://127.0.0.1:${port}/mcp`;
-  await writeFile(file, JSON.stringify({ mcpServers: { house: { type: 'http', url } } }));
+  await writeFile(file, JSON.stringify({ mcpServers: { tools: { type: 'http', url } } }));
   return {
     file,
     stop: async () => {

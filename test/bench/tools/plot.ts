@@ -5,8 +5,8 @@ const HEIGHT = 360;
 const MARGIN = { left: 56, right: 150, top: 24, bottom: 44 };
 const colors = { true: '#0b6e4f', false: '#b3541e' } as const;
 
-/** The share of held-out questions that go to the right tool, by attempts: every seed thin, their mean thick. */
-export function drawRouting(reports: readonly SeedReport[]): string {
+/** A measured share by attempts: every seed thin, their mean thick. */
+export function drawLearning(measured: string, reports: readonly SeedReport[]): string {
   const most = Math.max(1, ...reports.flatMap(({ points }) => points.map(({ attempts }) => attempts)));
   const x = (attempts: number) =>
     (MARGIN.left + (attempts / most) * (WIDTH - MARGIN.left - MARGIN.right)).toFixed(1);
@@ -37,7 +37,7 @@ export function drawRouting(reports: readonly SeedReport[]): string {
   const right = WIDTH - MARGIN.right + 12;
   const middle = (MARGIN.left + WIDTH - MARGIN.right) / 2;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
-<title>share of held-out questions that go to the right tool, by attempts</title>
+<title>${measured}, by attempts</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>
 ${grid.join('\n')}
 ${labels.join('\n')}

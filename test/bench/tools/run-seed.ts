@@ -1,19 +1,20 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { mean } from '../../../shared/lang/numbers.ts';
 import { createRandom } from '../../../shared/policy/model/random.ts';
 import { watchLog } from '../../e2e/demo/log-watch.ts';
 import { clawloop, startClawLoop } from '../../e2e/harness/clawloop.ts';
-import { shareRight } from './evaluate.ts';
-import { exampleFile, type Question, shuffled, splitQuestions } from './questions.ts';
-import { startRoutingServer } from './routing-server.ts';
+import type { Experiment, Question } from './experiment.ts';
+import { startMcpServer } from './mcp-server.ts';
+import { shuffled } from './routing-questions.ts';
 
 type Point = {
   /** attempts before */
   readonly attempts: number;
   readonly version: number;
-  /** share of held-out questions for which the right tool is preferred */
+  /** share of held-out questions that the version gets right */
   readonly heldOut: number;
   /** mean reward of the rollout before; undefined at the start */
   readonly reward?: number | undefined;
@@ -35,28 +36,26 @@ export type SeedOptions = {
   readonly questions: number;
   /** attempts at each question */
   readonly n: number;
-  /** of `clawloop up` */
-  readonly flags: readonly string[];
   readonly print: (line: string) => void;
 };
 
-/** One ClawLoop of its own that learns to route questions, by rollouts with real MCP tools. */
-export async function runSeed(options: SeedOptions): Promise<SeedReport> {
+/** One ClawLoop of its own that learns from rollouts with real MCP tools. */
+export async function runSeed(experiment: Experiment, options: SeedOptions): Promise<SeedReport> {
   const { seed, learning, rounds, n, print } = options;
   const began = performance.now();
-  const folder = await mkdtemp(join(tmpdir(), 'clawloop-routing-'));
+  const folder = await mkdtemp(join(tmpdir(), `clawloop-${experiment.name}-`));
   // With learning paused alone, serving would soon refuse attempts whose samples nobody trains.
   const paused = learning ? [] : ['--collector-batch-size', '2000'];
-  const loop = await startClawLoop(folder, [...options.flags, ...paused]);
+  const loop = await startClawLoop(folder, [...experiment.flags, ...paused]);
   const watch = await watchLog(folder, began);
-  const tools = await startRoutingServer(join(folder, 'servers.json'));
-  const { training, heldOut } = splitQuestions(seed);
-  const nextTasks = dealer(training, seed);
+  const tools = await startMcpServer(experiment.example, join(folder, 'servers.json'));
+  const { training, heldOut } = experiment.split(seed);
+  const nextTasks = dealer(training, `${experiment.name}/order/${seed}`);
   const run = (...argv: string[]) => clawloop([...argv, '--data-folder', folder]);
   const points: Point[] = [];
   const measure = async (attempts: number, reward?: number) => {
     const version = watch.served();
-    const share = await shareRight(loop.url, version, heldOut);
+    const share = await experiment.shareRight(loop.url, version, heldOut);
     points.push({ attempts, version, heldOut: share, reward });
     print(
       `  ${String(attempts).padStart(5)} attempts  v${String(version).padEnd(4)} held out right ` +
@@ -71,7 +70,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
       const file = join(folder, `round-${round}`);
       const tasks = nextTasks(options.questions);
       const flags = ['--n', String(n), '--seed', String(seed * 1000 + round), '--url', loop.url];
-      const rewards = await rollOut(run, { file, tasks, tools: tools.file, flags });
+      const rewards = await rollOut(run, { experiment, file, tasks, tools: tools.file, flags });
       attempts += rewards.length;
       await watch.settle();
       await measure(attempts, mean(rewards));
@@ -93,10 +92,10 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
 }
 
 /** Gives all questions in random order before it gives one again. */
-function dealer(questions: readonly Question[], seed: number) {
-  const random = createRandom(`routing/order/${seed}`);
-  let left: readonly Question[] = [];
-  return (count: number): readonly Question[] => {
+function dealer<Task>(questions: readonly Task[], seed: string) {
+  const random = createRandom(seed);
+  let left: readonly Task[] = [];
+  return (count: number): readonly Task[] => {
     if (left.length < count) left = shuffled(questions, random);
     const dealt = left.slice(0, count);
     left = left.slice(count);
@@ -105,6 +104,7 @@ function dealer(questions: readonly Question[], seed: number) {
 }
 
 type Round = {
+  readonly experiment: Pick<Experiment, 'agent' | 'example'>;
   /** path without an ending */
   readonly file: string;
   readonly tasks: readonly Question[];
@@ -116,7 +116,7 @@ type Round = {
 /** One `clawloop rollout`. @returns the reward of each attempt */
 async function rollOut(
   run: (...argv: string[]) => ReturnType<typeof clawloop>,
-  { file, tasks, tools, flags }: Round,
+  { experiment, file, tasks, tools, flags }: Round,
 ): Promise<readonly number[]> {
   const [data, out] = [`${file}.jsonl`, `${file}-results.jsonl`];
   await writeFile(data, tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
@@ -125,9 +125,9 @@ async function rollOut(
     '--env',
     `mcp:${tools}`,
     '--agent',
-    exampleFile('agent.ts'),
+    experiment.agent,
     '--reward',
-    exampleFile('reward.ts'),
+    fileURLToPath(new URL(`../../../examples/${experiment.example}/reward.ts`, import.meta.url)),
     '--data',
     data,
     '--out',

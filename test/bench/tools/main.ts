@@ -1,33 +1,40 @@
-// npm run bench:routing [-- --seeds 1,2 --rounds 5 --questions 40 --n 8]: claw-nano learns to route questions to the
-// tools of an MCP server, with learning and with learning paused. What is done already is not done again; Ctrl-C ends
+// npm run bench:routing, npm run bench:calls [-- --seeds 1,2 --rounds 5 --questions 40 --n 8]: claw-nano learns to use
+// the tools of an MCP server, with learning and with learning paused. What is done already is not done again; Ctrl-C ends
 // it. Writes results, a table and a plot.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { drawRouting } from './plot.ts';
-import { writeRoutingReport } from './report.ts';
+import { calls } from './calls.ts';
+import type { Experiment } from './experiment.ts';
+import { drawLearning } from './plot.ts';
+import { writeLearningReport } from './report.ts';
+import { routing } from './routing.ts';
 import { runSeed, type SeedReport } from './run-seed.ts';
-import { routingFlags } from './settings.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seeds: { type: 'string', default: '1,2,3,4,5' },
     rounds: { type: 'string', default: '5' },
     questions: { type: 'string', default: '40' },
     n: { type: 'string', default: '8' },
-    results: { type: 'string', default: here('results.jsonl') },
+    results: { type: 'string' },
     docs: { type: 'string', default: here('../../../docs/use') },
     'report-only': { type: 'boolean', default: false },
   },
 });
+const [name] = positionals;
+if (name !== 'routing' && name !== 'calls') throw new Error('the experiment must be `routing` or `calls`');
+const experiment: Experiment = name === 'routing' ? routing : calls;
+const results = values.results ?? here(`${name}-results.jsonl`);
 const [rounds, questions, n] = [Number(values.rounds), Number(values.questions), Number(values.n)];
 
-const protocol = JSON.stringify({ rounds, questions, n, flags: routingFlags });
+const protocol = JSON.stringify({ rounds, questions, n, flags: experiment.flags });
 type Line = SeedReport & { readonly protocol: string };
 const done = async (): Promise<readonly Line[]> =>
-  (await readFile(values.results, 'utf8').catch(() => ''))
+  (await readFile(results, 'utf8').catch(() => ''))
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line)
@@ -42,19 +49,18 @@ if (!values['report-only'])
       `${index + 1} of ${cells.length}: seed ${seed}, ${learning ? 'with learning' : 'learning paused'}${known ? ', done before' : ''}`,
     );
     if (known) continue;
-    const report = await runSeed({
+    const report = await runSeed(experiment, {
       seed,
       learning,
       rounds,
       questions,
       n,
-      flags: routingFlags,
       print: (line) => console.log(line),
     });
     console.log(`  ${report.seconds} s, audit: ${report.audit}`);
-    await appendFile(values.results, `${JSON.stringify({ protocol, ...report })}\n`);
+    await appendFile(results, `${JSON.stringify({ protocol, ...report })}\n`);
   }
 const reports = await done();
-await writeFile(`${values.docs}/tool-routing.svg`, drawRouting(reports));
-await writeRoutingReport(`${values.docs}/tool-agents.md`, reports);
+await writeFile(`${values.docs}/${experiment.example}.svg`, drawLearning(experiment.measured, reports));
+await writeLearningReport(`${values.docs}/tool-agents.md`, name, reports);
 console.log(`${reports.length} runs: ${values.docs}/tool-agents.md`);

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { routingTools } from '../../../examples/tool-routing/tools.ts';
-import { drawRouting } from './plot.ts';
-import { splitQuestions } from './questions.ts';
-import { writeRoutingReport } from './report.ts';
+import { drawLearning } from './plot.ts';
+import { writeLearningReport } from './report.ts';
+import { routing } from './routing.ts';
+import { splitQuestions } from './routing-questions.ts';
 import { runSeed } from './run-seed.ts';
-import { routingFlags } from './settings.ts';
 
 test('each question is answered by its own tool and no other, and held-out questions do not train', () => {
   const { training, heldOut } = splitQuestions(1);
@@ -21,13 +21,12 @@ test('each question is answered by its own tool and no other, and held-out quest
 });
 
 test('attempts with real MCP tools are rewarded, compared and trained, and the books balance', async () => {
-  const report = await runSeed({
+  const report = await runSeed(routing, {
     seed: 1,
     learning: true,
     rounds: 1,
     questions: 10,
     n: 8,
-    flags: routingFlags,
     print: (line) => console.log(line),
   });
   const [before, after] = report.points;
@@ -41,7 +40,7 @@ test('attempts with real MCP tools are rewarded, compared and trained, and the b
   onTestFinished(() => rm(folder, { recursive: true }));
   const page = join(folder, 'page.md');
   await writeFile(page, '<!-- measured: written by npm run bench:routing -->\nold\n<!-- /measured -->\n');
-  await writeRoutingReport(page, [report]);
+  await writeLearningReport(page, 'routing', [report]);
   expect(await readFile(page, 'utf8')).toMatch(/\| 1 \| with learning \| \d+ % \| \d+ % \| \d+ \|/);
-  expect(drawRouting([report])).toContain('<path d="M56.0');
+  expect(drawLearning(routing.measured, [report])).toContain('<path d="M56.0');
 });

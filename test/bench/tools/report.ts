@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { SeedReport } from './run-seed.ts';
 
-const START = '<!-- measured: written by npm run bench:routing -->';
 const END = '<!-- /measured -->';
 
 /**
@@ -9,11 +8,16 @@ const END = '<!-- /measured -->';
  *
  * @throws Error when the page has no such marks
  */
-export async function writeRoutingReport(page: string, reports: readonly SeedReport[]): Promise<void> {
+export async function writeLearningReport(
+  page: string,
+  experiment: string,
+  reports: readonly SeedReport[],
+): Promise<void> {
+  const start = `<!-- measured: written by npm run bench:${experiment} -->`;
   const text = await readFile(page, 'utf8');
-  const [before, after] = [text.indexOf(START), text.indexOf(END)];
+  const [before, after] = [text.indexOf(start), text.indexOf(END, text.indexOf(start))];
   if (before < 0 || after < 0) throw new Error(`${page} has no place for the table`);
-  await writeFile(page, `${text.slice(0, before + START.length)}\n${tableOf(reports)}\n${text.slice(after)}`);
+  await writeFile(page, `${text.slice(0, before + start.length)}\n${tableOf(reports)}\n${text.slice(after)}`);
 }
 
 function tableOf(reports: readonly SeedReport[]): string {

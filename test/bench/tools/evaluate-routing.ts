@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import PQueue from 'p-queue';
-import { type Question, toolNames } from './questions.ts';
+import { type RoutingQuestion, toolNames } from './routing-questions.ts';
 
 /** asked at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
@@ -9,10 +9,10 @@ const AT_ONCE = 8;
  * The share of questions for which a version prefers the right tool. Asks for the pinned version, at temperature 0:
  * nothing is collected, and nothing is drawn.
  */
-export async function shareRight(
+export async function shareRouted(
   url: string,
   version: number,
-  questions: readonly Question[],
+  questions: readonly RoutingQuestion[],
 ): Promise<number> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 5 });
   const model = version === 0 ? 'clawloop@base' : `clawloop@v${version}`;

@@ -5,12 +5,12 @@ import { createRandom } from '../../../shared/policy/model/random.ts';
 export const exampleFile = (name: string): string =>
   fileURLToPath(new URL(`../../../examples/tool-routing/${name}`, import.meta.url));
 
-export type Question = { readonly id: string; readonly question: string; readonly tool: string };
+export type RoutingQuestion = { readonly id: string; readonly question: string; readonly tool: string };
 
-const questions: readonly Question[] = readFileSync(exampleFile('questions.jsonl'), 'utf8')
+const questions: readonly RoutingQuestion[] = readFileSync(exampleFile('questions.jsonl'), 'utf8')
   .split('\n')
   .filter(Boolean)
-  .map((line) => JSON.parse(line) as Question);
+  .map((line) => JSON.parse(line) as RoutingQuestion);
 
 export const toolNames: readonly string[] = [...new Set(questions.map(({ tool }) => tool))];
 
@@ -19,8 +19,8 @@ const HELD_OUT = 1 / 3;
 
 /** The questions of a seed: those to learn from, and those to measure with. */
 export function splitQuestions(seed: number): {
-  readonly training: readonly Question[];
-  readonly heldOut: readonly Question[];
+  readonly training: readonly RoutingQuestion[];
+  readonly heldOut: readonly RoutingQuestion[];
 } {
   const random = createRandom(`routing/split/${seed}`);
   const byTool = toolNames.map((name) =>
@@ -29,7 +29,7 @@ export function splitQuestions(seed: number): {
       random,
     ),
   );
-  const part = (tool: readonly Question[]) => Math.round(tool.length * HELD_OUT);
+  const part = (tool: readonly RoutingQuestion[]) => Math.round(tool.length * HELD_OUT);
   return {
     training: byTool.flatMap((tool) => tool.slice(part(tool))),
     heldOut: byTool.flatMap((tool) => tool.slice(0, part(tool))),
