@@ -12,6 +12,7 @@ const configOf = ({ production = false }: { readonly production?: boolean }): Kn
     '**/*-{worker,thread}.ts!',
     'shared/log/sqlite/worker.ts!',
     'shared/claw-nano/make.ts!',
+    'shared/claw-nano/tools/make-tools.ts!',
     'services/judge/ear/train/make.ts!',
     'infra/**/*.{ts,js}!',
     'examples/**/*.{ts,js}!',

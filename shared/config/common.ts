@@ -25,7 +25,7 @@ export const CommonConfig = z.object({
     .string()
     .default('claw-nano')
     .describe(
-      'claw-nano, a folder in Hugging Face format (Llama, Qwen2, Qwen3), or a hub id, owner/name[@revision]',
+      'claw-nano, claw-nano-tools, a folder in Hugging Face format (Llama, Qwen2, Qwen3), or a hub id, owner/name[@revision]',
     ),
   ...HubConfig.shape,
   training: trainingKind

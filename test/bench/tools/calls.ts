@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import PQueue from 'p-queue';
+import { z } from 'zod';
 import { reward } from '../../../examples/tool-calls/reward.ts';
 import { shopAnswer, shopTools } from '../../../examples/tool-calls/tools.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type ShopQuestion,
   trainedQuestions,
 } from '../../../shared/claw-nano/tools/shop.ts';
+import { parseJson } from '../../../shared/lang/json.ts';
 import { createRandom } from '../../../shared/policy/model/random.ts';
 import type { Experiment, Question } from './experiment.ts';
 import { shuffled } from './routing-questions.ts';
@@ -20,6 +22,8 @@ const ATTEMPTS = 4;
 
 /** asked at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
+
+const Arguments = z.object({ item: z.string() });
 
 const asTask = ({ text, tool, item }: ShopQuestion): ShopTask => ({
   id: `${tool.name}-${text.replace(/[^A-Za-z]+/g, '-').toLowerCase()}`,
@@ -78,8 +82,8 @@ async function shareRight(url: string, version: number, tasks: readonly ShopTask
     const first = await answer(opening, seed);
     const [call] = first.tool_calls ?? [];
     if (call?.type !== 'function') return isRight(right, first.content);
-    const { item } = JSON.parse(call.function.arguments) as { readonly item?: string };
-    const content = shopAnswer(call.function.name, item ?? '') ?? 'There is no such item.';
+    const given = Arguments.safeParse(parseJson(call.function.arguments));
+    const content = shopAnswer(call.function.name, given.data?.item ?? '') ?? 'There is no such item.';
     const last = await answer(
       [...opening, first, { role: 'tool', tool_call_id: call.id, content }],
       seed + 1,

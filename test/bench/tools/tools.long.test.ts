@@ -3,11 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { routingTools } from '../../../examples/tool-routing/tools.ts';
+import { calls } from './calls.ts';
 import { drawLearning } from './plot.ts';
 import { writeLearningReport } from './report.ts';
 import { routing } from './routing.ts';
 import { splitQuestions } from './routing-questions.ts';
 import { runSeed } from './run-seed.ts';
+
+const small = {
+  seed: 1,
+  learning: true,
+  rounds: 1,
+  questions: 10,
+  n: 8,
+  print: (line: string) => console.log(line),
+};
 
 test('each question is answered by its own tool and no other, and held-out questions do not train', () => {
   const { training, heldOut } = splitQuestions(1);
@@ -20,15 +30,20 @@ test('each question is answered by its own tool and no other, and held-out quest
   }
 });
 
+test('the model calls tools that it reads of, reads the results and answers; the attempts train', async () => {
+  const { training, heldOut } = calls.split(1);
+  const asked = new Set(training.map(({ question }) => question));
+  expect(heldOut.filter(({ question }) => asked.has(question))).toEqual([]);
+  const report = await runSeed(calls, { ...small, questions: 6 });
+  const [before, after] = report.points;
+  expect(before!.heldOut).toBeGreaterThan(0);
+  expect(after!.attempts).toBe(48);
+  expect(after!.version).toBeGreaterThan(0);
+  expect(report.audit).toBe('balances');
+});
+
 test('attempts with real MCP tools are rewarded, compared and trained, and the books balance', async () => {
-  const report = await runSeed(routing, {
-    seed: 1,
-    learning: true,
-    rounds: 1,
-    questions: 10,
-    n: 8,
-    print: (line) => console.log(line),
-  });
+  const report = await runSeed(routing, small);
   const [before, after] = report.points;
   expect(before).toMatchObject({ attempts: 0, version: 0 });
   // Which answers are right is not asserted: a few attempts teach little.
