@@ -78,5 +78,4 @@ export const rehearsedPrompts = (folder: string): readonly string[] =>
   isOurs(folder) ? rehearsedByClawNano : rehearsedInGeneral;
 
 /** @param folder of the model */
-export const canaryPrompts = (folder: string): readonly string[] =>
-  isOurs(folder) ? ofClawNano : general;
+export const canaryPrompts = (folder: string): readonly string[] => (isOurs(folder) ? ofClawNano : general);
