@@ -12,7 +12,7 @@ import { parseJson } from '../../../shared/lang/json.ts';
 import { createRandom } from '../../../shared/policy/model/random.ts';
 import type { Experiment, Question } from './experiment.ts';
 import { shuffled } from './routing-questions.ts';
-import { skillFlags } from './settings.ts';
+import { callsFlags } from './settings.ts';
 
 type ShopTask = Question & { readonly answer: string };
 
@@ -36,7 +36,7 @@ export const calls: Experiment<ShopTask> = {
   name: 'calls',
   example: 'tool-calls',
   agent: 'tools',
-  flags: [...skillFlags, '--model', 'claw-nano-tools'],
+  flags: callsFlags,
   split: (seed) => {
     const random = createRandom(`calls/split/${seed}`);
     return {
