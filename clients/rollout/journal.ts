@@ -57,13 +57,19 @@ export function openJournal(path: string | undefined, tasks: readonly Task[], n:
   if (path === undefined) return { opened: () => {}, ending: () => {}, remove: () => {} };
   const journal = pathOf(path);
   const note = (entry: Entry): void => appendFileSync(journal, `${JSON.stringify(entry)}\n`);
-  if (!existsSync(journal)) note({ plan: planOf(tasks, n) });
+  if (existsSync(journal)) endLastLine(journal);
+  else note({ plan: planOf(tasks, n) });
   return {
     opened: (session) => note({ opened: session }),
     ending: (index, settled) =>
       note({ ending: index, lines: settled.map((one) => Line.parse(JSON.parse(resultLine(one)))) }),
     remove: () => rmSync(journal, { force: true }),
   };
+}
+
+/** A killed process may have left half a line: the next entry must not continue it. */
+function endLastLine(path: string): void {
+  if (!readFileSync(path, 'utf8').endsWith('\n')) appendFileSync(path, '\n');
 }
 
 /**
