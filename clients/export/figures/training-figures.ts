@@ -61,7 +61,7 @@ export function collectRuns() {
         const { data } = event;
         const start = Date.parse(event.time);
         const verdicts = verdictsOf(adapter);
-        const state = states.get(adapter) ?? { start, settings: data.settings, rows: [], verdicts };
+        const state: RunState = states.get(adapter) ?? { start, settings: data.settings, rows: [], verdicts };
         states.set(adapter, state);
         if (data.n > (state.rows.at(-1)?.step ?? 0) && state.open === undefined) state.open = { batch: data };
         return false;

@@ -37,6 +37,11 @@ export const sessions: Command = {
     ['end SESSION', 'end a session without its key, with the access key that opened it'],
     ['export [SESSION...]', 'export tokens, logprobs, versions and rewards of ended sessions, as JSONL'],
     ['  --style S', 'individual: one line per answer; concat: one line per path of the conversation tree'],
+    [
+      '',
+      'atif: a trajectory per path, with texts; hf: prompt and completion per answer, for datasets and TRL',
+    ],
+    ['  --format F', 'jsonl, or parquet with --style hf; default jsonl'],
     ['  --discount N', "discount of returns, 0 to 1; default: the collector's"],
     ['  --out FILE', 'write to this file, all or nothing; default: standard output'],
     ['  --into FOLDER', 'write one file per session, SESSION.jsonl; existing files are kept'],
@@ -81,6 +86,7 @@ export const sessions: Command = {
       case 'export': {
         const strings = {
           style: { type: 'string' },
+          format: { type: 'string' },
           discount: { type: 'string' },
           out: { type: 'string' },
           into: { type: 'string' },

@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { pythonPackages } from '../../conformance/python-packages.ts';
+import { environmentOf, pythonPackages } from '../../conformance/python-packages.ts';
 import { STORY_START } from './training-story.ts';
 import { writeStory } from './write-story.ts';
 
 const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const { env, missing } = await pythonPackages(beside('./requirements-tensorboard.txt'), ['tensorboard']);
+const python = await pythonPackages(beside('./requirements-tensorboard.txt'), ['tensorboard']);
 
-describe.skipIf(missing !== undefined)(`TensorBoard ${missing ?? ''}`, () => {
+describe.skipIf(python.missing !== undefined)(`TensorBoard ${python.missing ?? ''}`, () => {
   test('TensorBoard reads every step, time and figure', async () => {
     const { into, remove } = await writeStory('tensorboard');
     onTestFinished(remove);
     const out = execFileSync('python3', [beside('./read_events.py'), join(into, 'default')], {
-      env: { ...process.env, ...env },
+      env: environmentOf(python),
     });
     const scalars = JSON.parse(out.toString()) as Readonly<Record<string, readonly (readonly number[])[]>>;
     const at = (step: number) => (STORY_START + (step + 0.5) * 60_000) / 1000;

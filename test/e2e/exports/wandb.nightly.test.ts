@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { pythonPackages } from '../../conformance/python-packages.ts';
+import { environmentOf, pythonPackages } from '../../conformance/python-packages.ts';
 import { startWandbServer } from './wandb-server.ts';
 import { writeStory } from './write-story.ts';
 
 const requirements = fileURLToPath(new URL('./requirements-wandb.txt', import.meta.url));
-const { env, missing } = await pythonPackages(requirements, ['wandb']);
+const python = await pythonPackages(requirements, ['wandb']);
 const ROUNDS = 60;
 
-describe.skipIf(missing !== undefined)(`Weights & Biases ${missing ?? ''}`, () => {
+describe.skipIf(python.missing !== undefined)(`Weights & Biases ${python.missing ?? ''}`, () => {
   test("W&B's own program uploads every step, also from a file of several blocks", async () => {
     const { into, remove } = await writeStory('wandb', ROUNDS);
     onTestFinished(remove);
@@ -22,8 +22,7 @@ describe.skipIf(missing !== undefined)(`Weights & Biases ${missing ?? ''}`, () =
     await promisify(execFile)('python3', ['-m', 'wandb', 'sync', join(into, run!)], {
       cwd: into,
       env: {
-        ...process.env,
-        ...env,
+        ...environmentOf(python),
         HOME: into,
         WANDB_BASE_URL: server.url,
         WANDB_API_KEY: 'a'.repeat(40),

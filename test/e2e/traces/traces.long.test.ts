@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pythonPackages } from '../../conformance/python-packages.ts';
+import { environmentOf, pythonPackages } from '../../conformance/python-packages.ts';
 import { chatAndReact } from '../harness/chat-and-react.ts';
 import { until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
 const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const { env, missing } = await pythonPackages(beside('./requirements.txt'), ['opentelemetry.proto']);
+const python = await pythonPackages(beside('./requirements.txt'), ['opentelemetry.proto']);
 
 type ReadSpan = {
   readonly service: string;
@@ -21,7 +21,7 @@ type ReadSpan = {
   readonly links: readonly string[];
 };
 
-describe.skipIf(missing !== undefined)(`traces from all services ${missing ?? ''}`, () => {
+describe.skipIf(python.missing !== undefined)(`traces from all services ${python.missing ?? ''}`, () => {
   const on = loopOnFolder();
   let receiver: OtlpReceiver;
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)(`traces from all services ${missing ?? ''
 
   const read = (): readonly ReadSpan[] =>
     execFileSync('python3', [beside('./read_spans.py')], {
-      env: { ...process.env, ...env },
+      env: environmentOf(python),
       input: receiver.bodies.map((body) => `${body.toString('base64')}\n`).join(''),
       maxBuffer: 2 ** 26,
     })
