@@ -22,16 +22,30 @@ const TAIL = 2_000;
 
 /**
  * Runs all services on a temporary data folder, at most as long as this process lives.
+ * @param flags more flags of `clawloop up`
  * @throws Error when they end before they are ready
  */
-export async function startTemporaryServer(signal: AbortSignal): Promise<TemporaryServer> {
+export async function startTemporaryServer(
+  signal: AbortSignal,
+  flags: readonly string[] = [],
+): Promise<TemporaryServer> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'clawloop-demo-'));
   const port = await freePort();
   const url = `http://${HOST}:${port}`;
   const health = ['collector', 'judge', 'trainer'].flatMap((name) => [`--${name}-health-port`, '0']);
   const child = spawn(
     process.execPath,
-    [...process.execArgv, cli, 'up', '--data-folder', dataFolder, '--port', String(port), ...health],
+    [
+      ...process.execArgv,
+      cli,
+      'up',
+      '--data-folder',
+      dataFolder,
+      '--port',
+      String(port),
+      ...health,
+      ...flags,
+    ],
     {
       // detached, so that Ctrl-C reaches only this process; the channel ends it with this process
       detached: true,
