@@ -25,6 +25,7 @@ const configOf = ({ production = false }: { readonly production?: boolean }): Kn
   ignoreBinaries: [
     'java',
     'pgrep',
+    'promtool',
     'podman',
     'mvn',
     'mount',

@@ -30,7 +30,7 @@ type ToolCall = {
 };
 
 /** A trajectory in the Agent Trajectory Interchange Format, version 1.8. */
-export type Trajectory = {
+type Trajectory = {
   readonly schema_version: 'ATIF-v1.8';
   readonly session_id: string;
   readonly trajectory_id: string;
@@ -40,7 +40,7 @@ export type Trajectory = {
   readonly extra: Readonly<Record<string, unknown>>;
 };
 
-export type Trajectories = {
+type Trajectories = {
   readonly lines: readonly Trajectory[];
   readonly leftOut: number;
   readonly withSecrets: number;
