@@ -51,12 +51,25 @@ type Session = Pick<EndedSession, 'session' | 'task'>;
 /** One trajectory per path of the conversation tree, from its root to a leaf, and per side request that was rewarded. */
 export function exportTrajectories(session: Session, all: readonly ExportNode[]): Trajectories {
   const { nodes, leftOut, withSecrets } = textNodes(all);
-  const inTree = nodes.filter(({ isSide, earned }) => !isSide || earned !== null);
+  const inTree = withKeptParents(
+    all,
+    nodes.filter(({ isSide, earned }) => !isSide || earned !== null),
+  );
   const byId = new Map(inTree.map((node) => [node.turn.id, node]));
   const parents = new Set(inTree.map(({ parent }) => parent));
   const leaves = inTree.filter(({ turn }) => !parents.has(turn.id));
   const lines = leaves.map((leaf) => trajectoryOf(session, pathTo(byId, leaf)));
   return { lines, leftOut, withSecrets };
+}
+
+/** The parent of a node is its nearest ancestor that is kept: an answer that was cut off may lie between them. */
+function withKeptParents(all: readonly ExportNode[], kept: readonly ExportNode[]): readonly ExportNode[] {
+  const byId = new Map(all.map((node) => [node.turn.id, node]));
+  const ids = new Set(kept.map(({ turn }) => turn.id));
+  return kept.map((node) => {
+    const above = pathTo(byId, node).slice(0, -1);
+    return { ...node, parent: above.findLast(({ turn }) => ids.has(turn.id))?.turn.id ?? null };
+  });
 }
 
 function trajectoryOf({ session, task }: Session, path: readonly ExportNode[]): Trajectory {

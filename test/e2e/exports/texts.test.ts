@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { exportTrajectories } from '../../../clients/export/atif.ts';
 import { exportHfRows } from '../../../clients/export/hf-rows.ts';
 import { parquetOf } from '../../../clients/export/parquet.ts';
-import { user } from '../../../services/collector/testing/events.ts';
+import { assistant, user } from '../../../services/collector/testing/events.ts';
 import { agentSession, node, rewrittenSession, session } from './agent-session.ts';
 
 const brief = (nodes: typeof agentSession) =>
@@ -61,6 +61,30 @@ test('a history that the client rewrote appears again, marked as copied', () => 
       '6 user (copied): Summary: one, two.',
       '7 user (copied): Three',
       '8 agent: second',
+    ],
+  ]);
+});
+
+test('a path goes on over an answer that was cut off', () => {
+  const hi = user('hi');
+  const cut = { ...node('b', [hi, assistant('hello'), user('more')], 'mo', { parent: 'a' }) };
+  const nodes = [
+    node('a', [hi], 'hello'),
+    { ...cut, data: { ...cut.data, finishReason: 'aborted' as const } },
+    node('c', [hi, assistant('hello'), user('more'), assistant('mo'), user('go on')], 'more', {
+      parent: 'b',
+    }),
+  ];
+  expect(brief(nodes)).toEqual([
+    [
+      'c',
+      null,
+      '1 user: hi',
+      '2 agent: hello',
+      '3 user: more',
+      '4 agent: mo',
+      '5 user: go on',
+      '6 agent: more',
     ],
   ]);
 });
