@@ -16,6 +16,12 @@ export function readTraceparent(text: string | undefined): TraceParent | undefin
   return { traceId, spanId, sampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
 
+/** The `traceparent` of the span of a turn's own request. `given`: that of the client. */
+export function traceparentOf(turnId: string, given: string | undefined): string {
+  const { traceId, sampled } = readTraceparent(given) ?? { traceId: newTraceId(turnId), sampled: true };
+  return `00-${traceId}-${spanIdOf(turnId)}-${sampled ? '01' : '00'}`;
+}
+
 const digest = (text: string, digits: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, digits);
 
