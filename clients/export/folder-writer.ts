@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { NotNow, UsageError } from '../../shared/runtime/command-errors.ts';
-import { passes } from '../../shared/runtime/make-folder.ts';
+import { makeParts, passes } from '../../shared/runtime/make-folder.ts';
 import { type Encoding, jsonLines, type LineWriter } from './line-writer.ts';
 
 /** bytes of a file name that every file system allows, minus the extensions */
@@ -19,7 +19,7 @@ export async function folderWriter(
   folder: string,
   { extension, encode }: Encoding = jsonLines,
 ): Promise<LineWriter> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeParts(resolve(folder))
     .then(() => removeParts(folder))
     .catch((error: NodeJS.ErrnoException) => {
       const why = `cannot write to ${folder}: ${error.message}`;

@@ -1,9 +1,9 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { appendFile, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { CliConfig } from '../../../shared/config/cli.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { NotNow, UsageError } from '../../../shared/runtime/command-errors.ts';
-import { passes } from '../../../shared/runtime/make-folder.ts';
+import { makeParts, passes } from '../../../shared/runtime/make-folder.ts';
 import { INTERRUPTED, stopOnSignals } from '../../../shared/runtime/stop-on-signals.ts';
 import { writeDurably } from '../../../shared/runtime/write-durably.ts';
 import { withLog } from '../../with-log.ts';
@@ -119,7 +119,7 @@ async function bringUpToDate(path: string, content: Uint8Array): Promise<void> {
         await appendFile(path, content.subarray(before.length), { flush: true });
       return;
     }
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeParts(resolve(dirname(path)));
     await writeDurably(path, content);
   } catch (error) {
     const why = `cannot write ${path}: ${(error as Error).message}`;
