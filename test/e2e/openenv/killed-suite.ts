@@ -22,15 +22,36 @@ const rows = <Row>(text: string): readonly Row[] =>
 
 type Victim = 'rollout' | 'serving';
 
+/** What is rolled out. */
+type Subject = {
+  /** flags that name the environment and its tasks */
+  readonly flags: readonly string[];
+  readonly attempts: number;
+  /** after each rollout, and its resumption */
+  readonly afterwards?: () => Promise<void>;
+};
+
 /**
- * Kills rollouts of two tasks with two attempts each, or the serving process, at every `step`-th request of a rollout:
- * before the server has the request, and after it has answered. A killed rollout is resumed. Nothing may be lost, and
- * nothing count twice.
+ * Kills rollouts of two tasks of a real OpenEnv server with two attempts each, as `expectKillsOf` does.
  */
 export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, step: number): Promise<void> {
   // one attempt at each task is right: the colour of the lamp, and that of the door
   tools.decide(({ conversation }) => ['red', 'blue', 'blue', 'green'][conversation % 4]!);
   const server = await tools.open('room', ['--max-concurrent-envs', '64']);
+  const flags = ['--env', `openenv:${server.url}`, '--tasks', '2', '--n', '2', '--max-steps', '1'];
+  await expectKillsOf({ flags, attempts: 4 }, tools, victim, step);
+}
+
+/**
+ * Kills rollouts, or the serving process, at every `step`-th request of a rollout: before the server has the request, and
+ * after it has answered. A killed rollout is resumed. Nothing may be lost, and nothing count twice.
+ */
+export async function expectKillsOf(
+  { flags, attempts, afterwards = async () => {} }: Subject,
+  tools: RolloutTools,
+  victim: Victim,
+  step: number,
+): Promise<void> {
   const proxy = await killingProxy(tools.url);
   const counted = new Set<string>();
   let rollouts = 0;
@@ -38,14 +59,7 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
     const out = join(tools.folder(), `killed-${at}-${when}.jsonl`);
     const argv = [
       'rollout',
-      '--env',
-      `openenv:${server.url}`,
-      '--tasks',
-      '2',
-      '--n',
-      '2',
-      '--max-steps',
-      '1',
+      ...flags,
       '--seed',
       String(1_000 + 10 * rollouts++),
       '--out',
@@ -71,7 +85,8 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
     }
     expect(result.code, `killed ${when} request ${at}: ${result.stdout}${result.stderr}`).toBe(0);
     const lines = rows<Line>(await readFile(out, 'utf8'));
-    expect(lines.map(({ outcome }) => outcome)).toEqual(Array(4).fill('rewarded'));
+    expect(lines.map(({ outcome }) => outcome)).toEqual(Array(attempts).fill('rewarded'));
+    await afterwards();
     for (const { session } of lines) counted.add(session);
   };
   try {
