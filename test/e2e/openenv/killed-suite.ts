@@ -5,7 +5,12 @@ import { clawloop, until } from '../harness/clawloop.ts';
 import { killingProxy } from './killing-proxy.ts';
 import type { RolloutTools } from './with-rollouts.ts';
 
-type Line = { readonly outcome: string; readonly session: string };
+type Line = {
+  readonly outcome: string;
+  readonly session: string;
+  /** steps: answers of the policy */
+  readonly result: { readonly steps: number };
+};
 type Turn = { readonly session: string; readonly stage: { readonly kind: string; readonly reason?: string } };
 
 const unsettled: ReadonlySet<string> = new Set([
@@ -53,7 +58,8 @@ export async function expectKillsOf(
   step: number,
 ): Promise<void> {
   const proxy = await killingProxy(tools.url);
-  const counted = new Set<string>();
+  /** answers by session */
+  const counted = new Map<string, number>();
   let rollouts = 0;
   const roll = async (at: number, when: 'before' | 'after'): Promise<void> => {
     const out = join(tools.folder(), `killed-${at}-${when}.jsonl`);
@@ -74,20 +80,20 @@ export async function expectKillsOf(
       '--url',
       proxy.url,
     ];
-    let result = await clawloop(argv, {}, (signal) =>
+    let ended = await clawloop(argv, {}, (signal) =>
       proxy.arm(at, when, () =>
         victim === 'rollout' ? signal('SIGKILL') : void tools.killServing().catch(() => {}),
       ),
     );
-    if (result.code !== 0 && victim === 'rollout') {
+    if (ended.code !== 0 && victim === 'rollout') {
       const began = await readFile(`${out}.journal`).catch(() => undefined);
-      result = await clawloop(began === undefined ? argv : [...argv, '--resume']);
+      ended = await clawloop(began === undefined ? argv : [...argv, '--resume']);
     }
-    expect(result.code, `killed ${when} request ${at}: ${result.stdout}${result.stderr}`).toBe(0);
+    expect(ended.code, `killed ${when} request ${at}: ${ended.stdout}${ended.stderr}`).toBe(0);
     const lines = rows<Line>(await readFile(out, 'utf8'));
     expect(lines.map(({ outcome }) => outcome)).toEqual(Array(attempts).fill('rewarded'));
     await afterwards();
-    for (const { session } of lines) counted.add(session);
+    for (const { session, result } of lines) counted.set(session, result.steps);
   };
   try {
     await roll(Number.POSITIVE_INFINITY, 'before');
@@ -102,7 +108,7 @@ export async function expectKillsOf(
 }
 
 /** The turns that train are those of these sessions, and the books balance. */
-async function expectCountedOnce(tools: RolloutTools, counted: ReadonlySet<string>): Promise<void> {
+async function expectCountedOnce(tools: RolloutTools, counted: ReadonlyMap<string, number>): Promise<void> {
   await until('every environment is free', async () => {
     const response = await fetch(`${tools.url()}/rl/environments`);
     return ((await response.json()) as { data: readonly unknown[] }).data.length === 0;
@@ -112,8 +118,9 @@ async function expectCountedOnce(tools: RolloutTools, counted: ReadonlySet<strin
     if (turns.some(({ stage }) => unsettled.has(stage.kind))) return undefined;
     return turns.filter(({ stage }) => stage.kind !== 'not-trained');
   });
-  expect(new Set(trains.map(({ session }) => session))).toEqual(counted);
-  expect(trains).toHaveLength(counted.size);
+  const answers = new Map<string, number>();
+  for (const { session } of trains) answers.set(session, (answers.get(session) ?? 0) + 1);
+  expect(answers).toEqual(counted);
   const { code, stdout } = await tools.run('audit');
   expect(stdout).toMatch(/^balances$/m);
   expect(code).toBe(0);
