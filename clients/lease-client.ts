@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UsageError } from '../shared/runtime/command-errors.ts';
 import { type Answer, mapAnswer, originOf, request } from './api-client.ts';
 import type { EnvironmentFailureKind } from './environments/environment-failure.ts';
 
@@ -53,6 +54,16 @@ export type LeaseClient = {
   readonly list: () => Promise<Answer<Leases>>;
 };
 
+/** The path is unknown to releases without environments. */
+const OLDER =
+  'the server is of an earlier release, which knows no environments: restart it with this release';
+
+/** @throws UsageError when the server is too old for environments: each attempt would fail */
+export async function refuseOlderServer({ list }: Pick<LeaseClient, 'list'>): Promise<void> {
+  const listed = await list();
+  if (listed.kind === 'refused' && listed.status === 404) throw new UsageError(listed.message);
+}
+
 /** A client of the environment facts (docs/use/api.md). It does not throw on refusals or network errors. */
 export function createLeaseClient(url: string, accessKey: string | undefined): LeaseClient {
   const address = `${originOf(url)}/rl/environments`;
@@ -63,7 +74,10 @@ export function createLeaseClient(url: string, accessKey: string | undefined): L
         Lease,
         ({ reward }) => reward ?? undefined,
       ),
-    list: async () =>
-      mapAnswer(await request(address, accessKey, undefined, undefined), Leases, (leases) => leases),
+    list: async () => {
+      const answer = await request(address, accessKey, undefined, undefined);
+      if (answer.kind === 'refused' && answer.status === 404) return { ...answer, message: OLDER };
+      return mapAnswer(answer, Leases, (leases) => leases);
+    },
   };
 }

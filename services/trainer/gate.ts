@@ -23,7 +23,7 @@ type Stride = {
 
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
 
-/** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
+/** Mean KL over the answers' positions, nats per token; see `meanPolicyKl`. */
 type Distances = { readonly meanKl: number; readonly klToBase: number };
 
 type GatedStep = {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createSessionClient, type SessionClient } from '../../../clients/api-client.ts';
 import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drivers.ts';
 import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
-import { createLeaseClient, type LeaseClient } from '../../../clients/lease-client.ts';
+import { createLeaseClient, type LeaseClient, refuseOlderServer } from '../../../clients/lease-client.ts';
 import { agentOf } from '../../../clients/rollout/agent-of.ts';
 import { type Left, openJournal, resumeFrom } from '../../../clients/rollout/journal.ts';
 import { loadReward } from '../../../clients/rollout/load-modules.ts';
@@ -107,6 +107,7 @@ export const rollout: Command = {
     const key = values.key ?? endpointSettings([]).apiKey;
     const sessions = createSessionClient(baseUrl, key);
     const leases = createLeaseClient(baseUrl, key);
+    if (environment !== undefined) await refuseOlderServer(leases);
     const left = values.resume ? resumeFrom(values.out!, tasks, settings.n) : undefined;
     if (left !== undefined) await tidy(left, sessions, leases);
     const results = openResults(values.out, left !== undefined);

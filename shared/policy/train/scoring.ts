@@ -88,7 +88,7 @@ export function scoreResponses(
   return result;
 }
 
-/** KL(b || a) between two rows of logits at a temperature, in nats. In f64. */
+/** KL(b || a) between two rows of logits at a temperature, in nats. In f64. Excluded tokens add exactly 0. */
 function rowKl(a: Float32Array, b: Float32Array, temperature: number): number {
   const normalizer = (row: Float32Array): number => {
     let max = -Infinity;
@@ -107,8 +107,9 @@ function rowKl(a: Float32Array, b: Float32Array, temperature: number): number {
 }
 
 /**
- * How far policy b is from policy a: the mean over all response positions of KL(b || a) over the whole
- * vocabulary, in nats, at each sequence's temperature. NaN if there is no response position.
+ * How far policy b is from policy a: the mean over all response positions of KL(b || a) in nats, at each sequence's
+ * temperature. It covers the whole vocabulary, or the allowed tokens where a guard restricts the position: no other
+ * token can be sampled there. NaN if there is no response position.
  */
 export function meanPolicyKl(
   policy: Policy,

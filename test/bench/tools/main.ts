@@ -1,13 +1,14 @@
-// npm run bench:routing, npm run bench:calls [-- --seeds 1,2 --rounds 5 --questions 40 --n 8]: claw-nano learns to use
-// the tools of an MCP server, with learning and with learning paused. What is done already is not done again; Ctrl-C ends
-// it. Writes results, a table and a plot.
+// npm run bench:routing, npm run bench:calls [-- --seeds 1,2 --rounds 5 --questions 40 --n 8 --results FILE]: claw-nano
+// learns to use the tools of an MCP server, with learning and with learning paused. What the results already have is not
+// done again; Ctrl-C ends it. Writes results, a table and a plot into docs/use. With --results it appends to that file,
+// prints the table, and changes no page unless --docs names a folder.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { calls } from './calls.ts';
 import type { Experiment } from './experiment.ts';
 import { drawLearning } from './plot.ts';
-import { writeLearningReport } from './report.ts';
+import { learningTable, writeLearningReport } from './report.ts';
 import { routing } from './routing.ts';
 import { runSeed, type SeedReport } from './run-seed.ts';
 
@@ -21,7 +22,7 @@ const { values, positionals } = parseArgs({
     questions: { type: 'string', default: '40' },
     n: { type: 'string', default: '8' },
     results: { type: 'string' },
-    docs: { type: 'string', default: here('../../../docs/use') },
+    docs: { type: 'string' },
     'report-only': { type: 'boolean', default: false },
   },
 });
@@ -61,6 +62,10 @@ if (!values['report-only'])
     await appendFile(results, `${JSON.stringify({ protocol, ...report })}\n`);
   }
 const reports = await done();
-await writeFile(`${values.docs}/${experiment.example}.svg`, drawLearning(experiment.measured, reports));
-await writeLearningReport(`${values.docs}/tool-agents.md`, name, reports);
-console.log(`${reports.length} runs: ${values.docs}/tool-agents.md`);
+const docs = values.docs ?? (values.results === undefined ? here('../../../docs/use') : undefined);
+if (docs === undefined) console.log(learningTable(reports));
+else {
+  await writeFile(`${docs}/${experiment.example}.svg`, drawLearning(experiment.measured, reports));
+  await writeLearningReport(`${docs}/tool-agents.md`, name, reports);
+  console.log(`${reports.length} runs: ${docs}/tool-agents.md`);
+}

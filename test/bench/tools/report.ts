@@ -17,14 +17,18 @@ export async function writeLearningReport(
   const text = await readFile(page, 'utf8');
   const [before, after] = [text.indexOf(start), text.indexOf(END, text.indexOf(start))];
   if (before < 0 || after < 0) throw new Error(`${page} has no place for the table`);
-  await writeFile(page, `${text.slice(0, before + start.length)}\n${tableOf(reports)}\n${text.slice(after)}`);
+  await writeFile(
+    page,
+    `${text.slice(0, before + start.length)}\n${learningTable(reports)}\n${text.slice(after)}`,
+  );
 }
 
-function tableOf(reports: readonly SeedReport[]): string {
+/** A row per seed, with learning and with learning paused. */
+export function learningTable(reports: readonly SeedReport[]): string {
   const [first] = reports;
   if (first === undefined) return 'Nothing was measured.';
   const steps = first.points.map(({ attempts }) => (attempts === 0 ? 'before' : `${attempts} attempts`));
-  const head = ['seed', '', ...steps, 'versions', 'mean reward, last round', 'seconds', 'audit'];
+  const head = ['seed', '', ...steps, 'last version', 'mean reward, last round', 'seconds', 'audit'];
   const rows = [true, false].flatMap((learning) => {
     const runs = reports.filter((report) => report.learning === learning).toSorted((a, b) => a.seed - b.seed);
     return runs.length === 0 ? [] : [...runs.map(rowOf), meanRow(runs)];

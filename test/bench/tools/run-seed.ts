@@ -18,6 +18,8 @@ type Point = {
   readonly heldOut: number;
   /** mean reward of the rollout before; undefined at the start */
   readonly reward?: number | undefined;
+  /** batches of the rollout before that made no version, by reason; absent if there were none */
+  readonly rejected?: Readonly<Record<string, number>>;
 };
 
 export type SeedReport = {
@@ -47,7 +49,11 @@ export async function runSeed(experiment: Experiment, options: SeedOptions): Pro
   // With learning paused alone, serving would soon refuse attempts whose samples nobody trains.
   const paused = learning ? [] : ['--collector-batch-size', '2000'];
   const loop = await startClawLoop(folder, [...experiment.flags, ...paused]);
-  const watch = await watchLog(folder, began);
+  let rejected: Record<string, number> = {};
+  const watch = await watchLog(folder, began, (event) => {
+    if (event.type === 'policy.rejected')
+      rejected[event.data.reason] = (rejected[event.data.reason] ?? 0) + 1;
+  });
   const tools = await startMcpServer(experiment.example, join(folder, 'servers.json'));
   const { training, heldOut } = experiment.split(seed);
   const nextTasks = dealer(training, `${experiment.name}/order/${seed}`);
@@ -56,10 +62,13 @@ export async function runSeed(experiment: Experiment, options: SeedOptions): Pro
   const measure = async (attempts: number, reward?: number) => {
     const version = watch.served();
     const share = await experiment.shareRight(loop.url, version, heldOut);
-    points.push({ attempts, version, heldOut: share, reward });
+    const refusals = Object.entries(rejected);
+    points.push({ attempts, version, heldOut: share, reward, ...(refusals.length > 0 && { rejected }) });
+    rejected = {};
     print(
       `  ${String(attempts).padStart(5)} attempts  v${String(version).padEnd(4)} held out right ` +
-        `${Math.round(share * 100)} %  mean reward ${reward?.toFixed(2) ?? '-'}`,
+        `${Math.round(share * 100)} %  mean reward ${reward?.toFixed(2) ?? '-'}` +
+        refusals.map(([reason, count]) => `  ${reason} ${count}`).join(''),
     );
   };
   try {

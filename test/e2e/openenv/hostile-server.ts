@@ -15,6 +15,8 @@ type Behaviour = {
   /** a close frame gets no answer, and the connection stays */
   readonly ignoresClose?: boolean;
   readonly onOpen?: (send: (reply: object) => void) => void;
+  /** the connection breaks at messages of this type, while the server goes on */
+  readonly breaksAt?: string;
 };
 
 /** ends a handshake of RFC 6455 */
@@ -47,8 +49,13 @@ export async function hostileOpenEnv(behaviour: Behaviour) {
     let nth = 0;
     socket.on('data', (data: Buffer) => {
       const { isClose, text } = readFrame(data);
-      if (!isClose) behaviour.onMessage(JSON.parse(text) as { readonly type: string }, send, nth++);
-      else if (!behaviour.ignoresClose) socket.end(Buffer.from([0x88, 0]));
+      if (isClose) {
+        if (!behaviour.ignoresClose) socket.end(Buffer.from([0x88, 0]));
+        return;
+      }
+      const message = JSON.parse(text) as { readonly type: string };
+      if (message.type === behaviour.breaksAt) socket.destroy();
+      else behaviour.onMessage(message, send, nth++);
     });
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { openEnvDriver } from '../../../clients/environments/openenv/driver.ts';
+import { formatSummary } from '../../../clients/rollout/summary.ts';
 import { kindsOf, roll } from '../../../clients/rollout/testing/roll.ts';
 import { until } from '../harness/clawloop.ts';
 import { hostileOpenEnv, shows } from './hostile-server.ts';
@@ -44,6 +45,37 @@ test('a reply too many loses the attempt: it is never taken for the reply to the
     agent: ({ environment }) => environment!.act(say('1'), signal),
   });
   expect(kindsOf(settled)).toEqual(['environment-lost']);
+});
+
+/** An error of OpenEnv with a code. */
+const fails = (code: string) => ({ type: 'error', data: { message: code, code } });
+
+test.each([
+  ['a connection that breaks', 'environment-lost', { breaksAt: 'step' }],
+  ['a full server', 'environment-unavailable', { reset: fails('CAPACITY_REACHED') }],
+  ['an action that fails', 'environment-broken', { step: fails('EXECUTION_ERROR') }],
+] as const)('%s is counted as %s, and never scored or trained on', async (_, kind, behaviour) => {
+  const { reset = shows('hello'), step = shows('hello', { reward: 1, done: true }) } = {
+    ...(behaviour as { readonly reset?: object; readonly step?: object }),
+  };
+  const { driver } = await serve({
+    ...behaviour,
+    onMessage: ({ type }, send) => send(type === 'reset' ? reset : step),
+  });
+  const { settled, opened, summary } = await roll({
+    tasks: 1,
+    n: 2,
+    concurrency: 1,
+    environments: driver,
+    reward: undefined,
+    roomTimeoutMs: 1,
+    agent: ({ environment }) => environment!.act(say('1'), signal),
+  });
+  expect(kindsOf(settled)).toEqual([kind, kind]);
+  expect(opened.map(({ ended }) => ended)).toEqual(['discarded', 'discarded']);
+  const text = formatSummary(summary, { count: 0, ms: 0 });
+  expect(text).toMatch(/excluded 2 of 2 attempts/);
+  expect(text).toContain(kind);
 });
 
 test('a stop while a handshake hangs is an interruption at once', async () => {

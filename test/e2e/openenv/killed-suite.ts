@@ -5,7 +5,12 @@ import { clawloop, until } from '../harness/clawloop.ts';
 import { killingProxy } from './killing-proxy.ts';
 import type { RolloutTools } from './with-rollouts.ts';
 
-type Line = { readonly outcome: string; readonly session: string };
+type Line = {
+  readonly outcome: string;
+  readonly session: string;
+  /** steps: answers of the policy */
+  readonly result: { readonly steps: number };
+};
 type Turn = { readonly session: string; readonly stage: { readonly kind: string; readonly reason?: string } };
 
 const unsettled: ReadonlySet<string> = new Set([
@@ -22,30 +27,45 @@ const rows = <Row>(text: string): readonly Row[] =>
 
 type Victim = 'rollout' | 'serving';
 
+/** What is rolled out. */
+type Subject = {
+  /** flags that name the environment and its tasks */
+  readonly flags: readonly string[];
+  readonly attempts: number;
+  /** after each rollout, and its resumption */
+  readonly afterwards?: () => Promise<void>;
+};
+
 /**
- * Kills rollouts of two tasks with two attempts each, or the serving process, at every `step`-th request of a rollout:
- * before the server has the request, and after it has answered. A killed rollout is resumed. Nothing may be lost, and
- * nothing count twice.
+ * Kills rollouts of two tasks of a real OpenEnv server with two attempts each, as `expectKillsOf` does.
  */
 export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, step: number): Promise<void> {
   // one attempt at each task is right: the colour of the lamp, and that of the door
   tools.decide(({ conversation }) => ['red', 'blue', 'blue', 'green'][conversation % 4]!);
   const server = await tools.open('room', ['--max-concurrent-envs', '64']);
+  const flags = ['--env', `openenv:${server.url}`, '--tasks', '2', '--n', '2', '--max-steps', '1'];
+  await expectKillsOf({ flags, attempts: 4 }, tools, victim, step);
+}
+
+/**
+ * Kills rollouts, or the serving process, at every `step`-th request of a rollout: before the server has the request, and
+ * after it has answered. A killed rollout is resumed. Nothing may be lost, and nothing count twice.
+ */
+export async function expectKillsOf(
+  { flags, attempts, afterwards = async () => {} }: Subject,
+  tools: RolloutTools,
+  victim: Victim,
+  step: number,
+): Promise<void> {
   const proxy = await killingProxy(tools.url);
-  const counted = new Set<string>();
+  /** answers by session */
+  const counted = new Map<string, number>();
   let rollouts = 0;
   const roll = async (at: number, when: 'before' | 'after'): Promise<void> => {
     const out = join(tools.folder(), `killed-${at}-${when}.jsonl`);
     const argv = [
       'rollout',
-      '--env',
-      `openenv:${server.url}`,
-      '--tasks',
-      '2',
-      '--n',
-      '2',
-      '--max-steps',
-      '1',
+      ...flags,
       '--seed',
       String(1_000 + 10 * rollouts++),
       '--out',
@@ -60,19 +80,20 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
       '--url',
       proxy.url,
     ];
-    let result = await clawloop(argv, {}, (signal) =>
+    let ended = await clawloop(argv, {}, (signal) =>
       proxy.arm(at, when, () =>
         victim === 'rollout' ? signal('SIGKILL') : void tools.killServing().catch(() => {}),
       ),
     );
-    if (result.code !== 0 && victim === 'rollout') {
+    if (ended.code !== 0 && victim === 'rollout') {
       const began = await readFile(`${out}.journal`).catch(() => undefined);
-      result = await clawloop(began === undefined ? argv : [...argv, '--resume']);
+      ended = await clawloop(began === undefined ? argv : [...argv, '--resume']);
     }
-    expect(result.code, `killed ${when} request ${at}: ${result.stdout}${result.stderr}`).toBe(0);
+    expect(ended.code, `killed ${when} request ${at}: ${ended.stdout}${ended.stderr}`).toBe(0);
     const lines = rows<Line>(await readFile(out, 'utf8'));
-    expect(lines.map(({ outcome }) => outcome)).toEqual(Array(4).fill('rewarded'));
-    for (const { session } of lines) counted.add(session);
+    expect(lines.map(({ outcome }) => outcome)).toEqual(Array(attempts).fill('rewarded'));
+    await afterwards();
+    for (const { session, result } of lines) counted.set(session, result.steps);
   };
   try {
     await roll(Number.POSITIVE_INFINITY, 'before');
@@ -87,7 +108,7 @@ export async function expectKillsToBalance(tools: RolloutTools, victim: Victim, 
 }
 
 /** The turns that train are those of these sessions, and the books balance. */
-async function expectCountedOnce(tools: RolloutTools, counted: ReadonlySet<string>): Promise<void> {
+async function expectCountedOnce(tools: RolloutTools, counted: ReadonlyMap<string, number>): Promise<void> {
   await until('every environment is free', async () => {
     const response = await fetch(`${tools.url()}/rl/environments`);
     return ((await response.json()) as { data: readonly unknown[] }).data.length === 0;
@@ -97,8 +118,9 @@ async function expectCountedOnce(tools: RolloutTools, counted: ReadonlySet<strin
     if (turns.some(({ stage }) => unsettled.has(stage.kind))) return undefined;
     return turns.filter(({ stage }) => stage.kind !== 'not-trained');
   });
-  expect(new Set(trains.map(({ session }) => session))).toEqual(counted);
-  expect(trains).toHaveLength(counted.size);
+  const answers = new Map<string, number>();
+  for (const { session } of trains) answers.set(session, (answers.get(session) ?? 0) + 1);
+  expect(answers).toEqual(counted);
   const { code, stdout } = await tools.run('audit');
   expect(stdout).toMatch(/^balances$/m);
   expect(code).toBe(0);

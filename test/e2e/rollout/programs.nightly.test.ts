@@ -6,38 +6,60 @@ import { claudeCode } from '../../clients/drivers/claude-code.ts';
 import { codex } from '../../clients/drivers/codex.ts';
 import { installClient, type Launcher, type Package } from '../../clients/install.ts';
 import { clawloop } from '../harness/clawloop.ts';
+import { installOpenClaw, openClawLauncher } from '../openclaw/install.ts';
 import { givesTokens, servingOnScript } from '../serving-on-script.ts';
 import { sessionFacts } from '../session-facts.ts';
 import { shellPolicy } from './programs/shell-policy.ts';
 
-type Program = { readonly name: string; readonly package: Package; readonly command: string };
+type Tell = (line: string) => void;
+type Program = {
+  readonly name: string;
+  readonly install: (tell: Tell) => Promise<Launcher>;
+  readonly command: string;
+};
+
+const fetched = (from: Package) => (tell: Tell) => installClient(from, tell);
 
 const programs: readonly Program[] = [
   {
     name: 'mini',
-    package: {
+    install: fetched({
       registry: 'pypi',
       name: 'mini-swe-agent',
       version: '2.4.6',
       executable: 'mini',
       pythons: ['3.12', '3.13', '3.11'],
       also: ['mcp'], // litellm imports it
-    },
+    }),
     command: 'MSWEA_CONFIGURED=true mini -y --exit-immediately -m "openai/$CLAWLOOP_MODEL" -t "$INSTRUCTION"',
   },
   {
     name: 'claude',
-    package: claudeCode.package as Package,
+    install: fetched(claudeCode.package as Package),
     command: 'claude -p --model "$CLAWLOOP_MODEL" --allowedTools Bash -- "$INSTRUCTION"',
   },
   {
     name: 'codex',
-    package: codex.package as Package,
+    install: fetched(codex.package as Package),
     command: `codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox \
 -m "$CLAWLOOP_MODEL" -c model_provider=clawloop -c 'model_providers.clawloop={name="ClawLoop",\
 base_url="'"$OPENAI_BASE_URL"'",wire_api="responses",env_key="OPENAI_API_KEY"}' "$INSTRUCTION"`,
   },
+  {
+    name: 'openclaw',
+    install: async (tell) => {
+      await installOpenClaw(tell);
+      return [process.execPath, openClawLauncher];
+    },
+    command: `WORKSPACE="$PWD" OPENCLAW_CONFIG_PATH="$CLAWLOOP_STARTED_IN/examples/openclaw-agent/openclaw.json" \
+openclaw agent --local --agent main --message "$INSTRUCTION"`,
+  },
 ];
+
+/** What OpenClaw is configured with; all attempts share it. */
+const openClawFile = fileURLToPath(
+  new URL('../../../examples/openclaw-agent/openclaw.json', import.meta.url),
+);
 
 /** What the parent's own programs use; no attempt may. */
 const ofTheParent = {
@@ -58,10 +80,10 @@ type Line = {
 const on = servingOnScript([...givesTokens], shellPolicy);
 const reward = fileURLToPath(new URL('programs/reward-42.ts', import.meta.url));
 
-describe.each(programs)('$name as the agent of a rollout', ({ name, package: from, command }) => {
+describe.each(programs)('$name as the agent of a rollout', ({ name, install, command }) => {
   let path = '';
   beforeAll(async () => {
-    const launcher = await installClient(from, (line) => process.stderr.write(`${line}\n`));
+    const launcher = await install((line) => process.stderr.write(`${line}\n`));
     path = await onPath(name, launcher, on.folder.data.root);
   });
 
@@ -72,6 +94,7 @@ describe.each(programs)('$name as the agent of a rollout', ({ name, package: fro
     await writeFile(data!, '{"id":"write","instruction":"Write the answer to answer.txt."}\n');
     const agent = `program:${command} && cat answer.txt`;
     const flags = ['--agent', agent, '--reward', reward, '--data', data!, '--out', out!];
+    const settings = await readFile(openClawFile, 'utf8');
     const { code, stdout, stderr } = await clawloop(
       ['rollout', ...flags, '--n', '2', '--retries', '0', '--timeout', '1800', '--url', on.serving.url],
       { ...ofTheParent, PATH: path },
@@ -93,6 +116,7 @@ describe.each(programs)('$name as the agent of a rollout', ({ name, package: fro
     }
     const keys = on.upstream.calls.map(({ headers }) => JSON.stringify(headers));
     expect(keys.join()).not.toContain('sk-of-the-parent');
+    expect(await readFile(openClawFile, 'utf8')).toBe(settings);
   });
 });
 
