@@ -31,7 +31,17 @@ export async function startTemporaryServer(signal: AbortSignal): Promise<Tempora
   const health = ['collector', 'judge', 'trainer'].flatMap((name) => [`--${name}-health-port`, '0']);
   const child = spawn(
     process.execPath,
-    [...process.execArgv, cli, 'up', '--data-folder', dataFolder, '--port', String(port), ...health],
+    [
+      ...process.execArgv,
+      cli,
+      'up',
+      '--data-folder',
+      dataFolder,
+      '--port',
+      String(port),
+      '--no-console',
+      ...health,
+    ],
     {
       // detached, so that Ctrl-C reaches only this process; the channel ends it with this process
       detached: true,

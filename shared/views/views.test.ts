@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { createPolicyView } from './policy-view.ts';
 import { describeStage, describeVerdict, isUnheard, TurnViews } from './turn-view.ts';
 

@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify';
+import { learningView } from '../model/learning.ts';
+import type { ConsoleDeps } from './console-deps.ts';
+import { adapterQuery, readQuery } from './read-query.ts';
+import type { Learning, Versions } from './shapes.ts';
+
+/** Decisions per answer; the log has all. */
+const SHOWN = 500;
+
+/** Whether it is learning, and the versions. */
+export function registerLearning(server: FastifyInstance, { config, model, cached }: ConsoleDeps): void {
+  const learning = (adapter: string) =>
+    cached(`learning ${adapter}`, () => learningView(model.turns, adapter));
+
+  server.get('/api/learning', async (request): Promise<Learning> => {
+    const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
+    return { adapter, ...learning(adapter), setAside: model.wishesSetAside() };
+  });
+
+  server.get('/api/versions', async (request): Promise<Versions> => {
+    const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
+    const { served, training, decisions, name: _name, ...shown } = model.decisions.of(adapter);
+    return {
+      adapter,
+      ...shown,
+      served: served ?? null,
+      training: training ?? null,
+      decisions: decisions.slice(-SHOWN).reverse(),
+      verdicts: learning(adapter).versions,
+    };
+  });
+
+  server.get<{ Params: { version: string } }>('/api/versions/:version/turns', async (request) => {
+    const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
+    const n = Number(request.params.version);
+    const batch = [...model.turns.batches()].find((row) => row.adapter === adapter && row.n === n);
+    return {
+      turns: (batch?.turns ?? []).flatMap((id) => {
+        const row = model.turns.row(id);
+        if (row === undefined) return [];
+        const { asked, reaction, score } = model.turns.view(id);
+        return [{ id, asked, reaction, score: score ?? null, hints: row.hints }];
+      }),
+    };
+  });
+}

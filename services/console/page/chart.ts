@@ -1,0 +1,93 @@
+import uPlot from 'uplot';
+import type { Learning } from '../api/shapes.ts';
+
+type Points = {
+  readonly xs: number[];
+  readonly share: number[];
+  readonly low: number[];
+  readonly high: number[];
+};
+
+const HEIGHT = 240;
+/** One drawing per element. */
+const charts = new WeakMap<Element, { readonly chart: uPlot; readonly stop: () => void; shown: string }>();
+
+const colour = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Share of good verdicts with its interval, by version or by time. The page shows the same numbers as a table. */
+export function drawShares(element: Element | undefined, learning: Learning, by: 'version' | 'time'): void {
+  if (element === undefined) return;
+  const points = pointsOf(learning, by);
+  const shown = JSON.stringify([by, points, matchMedia('(prefers-color-scheme: dark)').matches]);
+  const old = charts.get(element);
+  if (old?.shown === shown) return;
+  old?.stop();
+  const chart = new uPlot(
+    optionsOf(element, by),
+    [points.xs, points.high, points.low, points.share] as uPlot.AlignedData,
+    element as HTMLElement,
+  );
+  const observer = new ResizeObserver(() => chart.setSize({ width: widthOf(element), height: HEIGHT }));
+  observer.observe(element);
+  const stop = () => {
+    observer.disconnect();
+    chart.destroy();
+  };
+  charts.set(element, { chart, stop, shown });
+}
+
+/** Groups without a verdict have no share. */
+function pointsOf({ versions, overTime }: Learning, by: 'version' | 'time'): Points {
+  const groups =
+    by === 'version'
+      ? versions.map((point) => ({ x: point.version, ...point }))
+      : overTime.map((point) => ({ x: (point.from + point.to) / 2 / 1000, ...point }));
+  const known = groups.filter(({ total }) => total > 0);
+  return {
+    xs: known.map(({ x }) => x),
+    share: known.map(({ share }) => 100 * share),
+    low: known.map(({ low }) => 100 * low),
+    high: known.map(({ high }) => 100 * high),
+  };
+}
+
+const widthOf = (element: Element): number => Math.max(240, Math.floor(element.clientWidth));
+
+function optionsOf(element: Element, by: 'version' | 'time'): uPlot.Options {
+  const axis = {
+    stroke: colour('--ink-soft'),
+    grid: { stroke: colour('--line') },
+    ticks: { stroke: colour('--line') },
+  };
+  const edge = { stroke: colour('--band-edge'), width: 1, points: { show: false } };
+  const whole = (_chart: uPlot, splits: number[]) =>
+    splits.map((value) => (Number.isInteger(value) ? `v${value}` : ''));
+  return {
+    width: widthOf(element),
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: by === 'time', ...(by === 'version' ? { range: versionRange } : {}) },
+      y: { range: [0, 100] },
+    },
+    axes: [
+      by === 'version' ? { ...axis, values: whole } : axis,
+      { ...axis, size: 52, values: (_chart, splits) => splits.map((value) => `${value} %`) },
+    ],
+    bands: [{ series: [1, 2], fill: colour('--band') }],
+    series: [
+      {},
+      edge,
+      edge,
+      { stroke: colour('--accent'), width: 2, points: { show: true, size: 8, fill: colour('--accent') } },
+    ],
+  };
+}
+
+/** One point alone would have no room. */
+const versionRange = (_chart: uPlot, low: number, high: number): uPlot.Range.MinMax => [
+  low - 0.5,
+  high + 0.5,
+];
