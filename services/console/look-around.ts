@@ -1,5 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { ConsoleConfig } from '../../shared/config/console.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { sum } from '../../shared/lang/numbers.ts';
@@ -30,12 +31,16 @@ export type DiskUse = {
   readonly log: number;
   readonly checkpoints: number;
   readonly other: number;
-  readonly free: number;
+  /** null: there is no data folder */
+  readonly free: number | null;
   /** bytes that a day adds, by the age of the log; null: too young to tell */
   readonly perDay: number | null;
   /** days until the disk is full at this pace; null: unknown */
   readonly daysLeft: number | null;
 };
+
+/** Of a service's `/jobs`; a service without a queue has none. */
+const Jobs = z.object({ queue: z.string(), counts: z.record(z.string(), z.number()) });
 
 /** ms to wait for a service */
 const PATIENCE_MS = 2_000;
@@ -124,8 +129,8 @@ const obligationsIn = (metrics: string): Readonly<Record<string, number>> =>
 
 function queueIn(text: string | undefined): ServiceState['queue'] {
   try {
-    const { queue, counts } = JSON.parse(text ?? '') as { queue: string; counts: Record<string, number> };
-    return { name: queue, counts };
+    const parsed = Jobs.safeParse(JSON.parse(text ?? ''));
+    return parsed.success ? { name: parsed.data.queue, counts: parsed.data.counts } : null;
   } catch {
     return null;
   }
@@ -133,16 +138,16 @@ function queueIn(text: string | undefined): ServiceState['queue'] {
 
 /** @param firstTime ms since 1970 of the first record */
 export async function diskUse(data: DataFolder, firstTime: number | undefined): Promise<DiskUse> {
-  const [all, log, checkpoints, { bavail, bsize }] = await Promise.all([
+  const [all, log, checkpoints, disk] = await Promise.all([
     sizeOf(data.root),
     sizeOf(data.log),
     sizeOf(join(data.root, 'checkpoints')),
-    statfs(data.root),
+    statfs(data.root).catch(() => undefined),
   ]);
-  const free = bavail * bsize;
+  const free = disk === undefined ? null : disk.bavail * disk.bsize;
   const age = firstTime === undefined ? 0 : Date.now() - firstTime;
   const perDay = age < YOUNG_MS ? null : ((log + checkpoints) / age) * DAY_MS;
-  const daysLeft = perDay === null || perDay === 0 ? null : free / perDay;
+  const daysLeft = perDay === null || perDay === 0 || free === null ? null : free / perDay;
   return { log, checkpoints, other: Math.max(0, all - log - checkpoints), free, perDay, daysLeft };
 }
 

@@ -76,6 +76,10 @@ export class TurnViews {
   readonly #turns = new Map<string, TurnView>();
   readonly turns: ReadonlyMap<string, TurnView> = this.#turns;
   readonly #batches = new Map<string, readonly string[]>();
+  /** by turn: its latest sample, which decides the stage; a revised verdict makes another one */
+  readonly #samples = new Map<string, string>();
+  /** turns that trained, so that the end of a later sample does not hide it */
+  readonly #trained = new Map<string, TurnStage>();
   readonly #votesSeen = new Set<string>();
   readonly #heads = new Map<string, HeadState>();
 
@@ -101,7 +105,10 @@ export class TurnViews {
   }
 
   #endBatch(batchId: string, stage: TurnStage): void {
-    for (const id of this.#batches.get(batchId) ?? []) this.#update(turnOfSample(id), { stage });
+    for (const id of this.#batches.get(batchId) ?? []) {
+      if (stage.kind === 'trained') this.#trained.set(turnOfSample(id), stage);
+      this.#update(turnOfSample(id), { stage });
+    }
     this.#batches.delete(batchId);
   }
 
@@ -136,11 +143,20 @@ export class TurnViews {
       });
   }
 
-  /** Whether another sample of the turn replaces this one, or decides the stage. */
-  #hasOtherSample({ sampleId, reason }: SampleDropped['data']): boolean {
-    const stage = this.#turns.get(turnOfSample(sampleId))?.stage.kind ?? '';
-    const isActive = ['waiting-for-batch', 'in-batch', 'trained'].includes(stage);
-    return reason === 'corrected' || (turnOfSample(sampleId) !== sampleId && isActive);
+  #onReady(sampleId: string): void {
+    const turn = turnOfSample(sampleId);
+    this.#samples.set(turn, sampleId);
+    if (this.#turns.get(turn)?.stage.kind !== 'in-batch')
+      this.#update(turn, { stage: { kind: 'waiting-for-batch' } });
+  }
+
+  /** Another sample of the turn may decide its stage: a later one, one in a batch, or one that trained. */
+  #onDropped({ sampleId, reason, rule }: SampleDropped['data']): void {
+    const turn = turnOfSample(sampleId);
+    const isOther = (this.#samples.get(turn) ?? sampleId) !== sampleId;
+    if (reason === 'corrected' || isOther || this.#turns.get(turn)?.stage.kind === 'in-batch') return;
+    const stage = this.#trained.get(turn) ?? { kind: 'not-trained', reason };
+    this.#update(turn, { ...defined({ rule }), stage });
   }
 
   readonly on = (event: ClawLoopEvent): void => {
@@ -184,14 +200,10 @@ export class TurnViews {
         break;
       }
       case 'sample.ready':
-        this.#update(turnOfSample(event.data.sampleId), { stage: { kind: 'waiting-for-batch' } });
+        this.#onReady(event.data.sampleId);
         break;
       case 'sample.dropped':
-        if (this.#hasOtherSample(event.data)) break;
-        this.#update(turnOfSample(event.data.sampleId), {
-          ...defined({ rule: event.data.rule }),
-          stage: { kind: 'not-trained', reason: event.data.reason },
-        });
+        this.#onDropped(event.data);
         break;
       case 'batch.submitted':
         this.#onBatch(event);

@@ -24,7 +24,7 @@ export function drawShares(element: Element | undefined, learning: Learning, by:
   if (old?.shown === shown) return;
   old?.stop();
   const chart = new uPlot(
-    optionsOf(element, by),
+    optionsOf(element, by, points.xs),
     [points.xs, points.high, points.low, points.share] as uPlot.AlignedData,
     element as HTMLElement,
   );
@@ -54,10 +54,10 @@ function pointsOf({ versions, overTime }: Learning, by: 'version' | 'time'): Poi
 
 const widthOf = (element: Element): number => Math.max(240, Math.floor(element.clientWidth));
 
-function optionsOf(element: Element, by: 'version' | 'time'): uPlot.Options {
+function optionsOf(element: Element, by: 'version' | 'time', xs: readonly number[]): uPlot.Options {
   const axis = {
     stroke: colour('--ink-soft'),
-    grid: { stroke: colour('--line') },
+    grid: { stroke: colour('--line'), width: 1 },
     ticks: { stroke: colour('--line') },
   };
   const edge = { stroke: colour('--band-edge'), width: 1, points: { show: false } };
@@ -68,10 +68,8 @@ function optionsOf(element: Element, by: 'version' | 'time'): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: {
-      x: { time: by === 'time', ...(by === 'version' ? { range: versionRange } : {}) },
-      y: { range: [0, 100] },
-    },
+    scales: { x: { time: by === 'time', range: () => rangeOf(xs, by) }, y: { range: [0, 100] } },
+    hooks: { draw: [drawIntervals] },
     axes: [
       by === 'version' ? { ...axis, values: whole } : axis,
       { ...axis, size: 52, values: (_chart, splits) => splits.map((value) => `${value} %`) },
@@ -86,8 +84,29 @@ function optionsOf(element: Element, by: 'version' | 'time'): uPlot.Options {
   };
 }
 
-/** One point alone would have no room. */
-const versionRange = (_chart: uPlot, low: number, high: number): uPlot.Range.MinMax => [
-  low - 0.5,
-  high + 0.5,
-];
+/** Room beside the first and the last point; one point alone would have none. */
+function rangeOf(xs: readonly number[], by: 'version' | 'time'): uPlot.Range.MinMax {
+  const [first = 0, last = first] = [xs[0], xs.at(-1)];
+  const room = by === 'version' ? 0.5 : Math.max(900, (last - first) / 20);
+  return [first - room, last + room];
+}
+
+/** Points with wide intervals are far apart at first, where a band alone would not be seen. */
+const MOST_BARS = 60;
+
+function drawIntervals(chart: uPlot): void {
+  const [xs, high, low] = chart.data;
+  if (xs.length > MOST_BARS) return;
+  const { ctx } = chart;
+  ctx.save();
+  ctx.strokeStyle = colour('--band-edge');
+  ctx.lineWidth = 2 * devicePixelRatio;
+  for (const [index, x] of xs.entries()) {
+    const at = chart.valToPos(x, 'x', true);
+    ctx.beginPath();
+    ctx.moveTo(at, chart.valToPos(low![index]!, 'y', true));
+    ctx.lineTo(at, chart.valToPos(high![index]!, 'y', true));
+    ctx.stroke();
+  }
+  ctx.restore();
+}

@@ -184,7 +184,7 @@ const disk = ({
     <div><dt>Log</dt><dd>${bytes(log)}</dd></div>
     <div><dt>Checkpoints</dt><dd>${bytes(checkpoints)}</dd></div>
     <div><dt>Other</dt><dd>${bytes(other)}</dd></div>
-    <div><dt>Free</dt><dd>${bytes(free)}</dd></div>
+    <div><dt>Free</dt><dd>${free === null ? 'unknown' : bytes(free)}</dd></div>
   </dl>
   <p>${
     perDay === null

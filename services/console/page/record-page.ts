@@ -36,7 +36,7 @@ function show({ place, event, ends, starts }: RecordPage): TemplateResult {
     ${
       event === null
         ? html`<p class="why">The record is no longer in the log, or cannot be read.</p>`
-        : html`<pre class="json" tabindex="0" aria-label="The record"><code>${JSON.stringify(event, null, 2)}</code></pre>
+        : html`<pre class="json" tabindex="0" aria-label="The record"><code>${readable(event)}</code></pre>
           <p class="quiet">Secrets are removed, and long lists of numbers are shortened.</p>`
     }
   `;
@@ -47,3 +47,9 @@ function turnOf(data: Readonly<Record<string, unknown>>): string | undefined {
   const id = data.turnId ?? data.interactionId ?? data.sampleId;
   return typeof id === 'string' ? id.replace(/~\d+$/, '') : undefined;
 }
+
+/** JSON with one line per list of numbers: token ids and logprobs are many. */
+const readable = (event: object): string =>
+  JSON.stringify(event, null, 2).replace(/\[\s+-?\d[^[\]{}"]*(?:"\.\.\.[^"]*")?\s*\]/g, (list) =>
+    list.replace(/\s+/g, ' '),
+  );

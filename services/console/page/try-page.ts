@@ -18,6 +18,8 @@ type Answer = {
 type Message = { readonly role: 'user'; readonly content: string } | Answer;
 
 const newSession = (): string => `console-${crypto.randomUUID().slice(0, 8)}`;
+/** ms until the console has read the answer from the log */
+const READ_MS = 800;
 const examples = ['How do I pack for a weekend trip?', 'What is a quick breakfast?', 'How do I clean a pan?'];
 
 /** A chat with the live version, or with any other; each answer shows what becomes of it. */
@@ -74,7 +76,7 @@ export function tryPage(context: Context): Page {
       );
       Object.assign(answer, { id, version });
       context.say('The answer is complete.');
-      void follow(answer);
+      setTimeout(() => void follow(answer), READ_MS);
     } catch (error) {
       answer.failure = running.signal.aborted ? 'You stopped the answer.' : asFailure(error).message;
     }
@@ -155,8 +157,8 @@ export function tryPage(context: Context): Page {
 
   function thumbs(answer: Answer): TemplateResult {
     const thumb = (value: 'up' | 'down', sign: string, name: string) =>
-      html`<button type="button" class="thumb" aria-label=${name} aria-pressed=${answer.thumb === value} @click=${() => void rate(answer, value)}>${sign}</button>`;
-    return html`${thumb('up', '👍', 'Good answer')}${thumb('down', '👎', 'Bad answer')}`;
+      html`<button type="button" class="thumb" title=${name} aria-pressed=${answer.thumb === value} @click=${() => void rate(answer, value)}>${sign}</button>`;
+    return html`${thumb('up', 'Good', 'Good answer')}${thumb('down', 'Bad', 'Bad answer')}`;
   }
 
   function form(): TemplateResult {
@@ -189,10 +191,14 @@ const fate = (turn: TurnItem | undefined): Part =>
     : html`${verdictBadge(turn)} ${outcomeBadge(turn)} ${turnLink(turn.id, 'why')}
       ${turn.hints.length === 0 ? nothing : html`<span class="quiet">hint: ${turn.hints.join(' ')}</span>`}`;
 
+/** Turns after which nobody needs the first steps. */
+const FIRST_TURNS = 30;
+
 /** The first run: four steps, each ticked when the log says so. */
 function steps(overview: Overview | undefined): Part {
-  if (overview === undefined || overview.firstRun.learned) return nothing;
-  const { chatted, reacted, judged } = overview.firstRun;
+  if (overview === undefined || overview.turns > FIRST_TURNS) return nothing;
+  const { chatted, reacted, judged, learned } = overview.firstRun;
+  const head = overview.adapters[0]?.head ?? 0;
   const isTraining = overview.adapters.some(({ training }) => training !== null);
   const all: readonly (readonly [boolean, Part, Part])[] = [
     [chatted, 'Chat', html`Ask something below, or <a href="#/connect">connect a client</a>.`],
@@ -203,11 +209,13 @@ function steps(overview: Overview | undefined): Part {
       html`The judge reads your reaction. <a href="#/turns">Turns</a> says what it heard.`,
     ],
     [
-      false,
+      learned,
       'See the version change',
-      isTraining
-        ? 'A step is running: some seconds.'
-        : html`Two such reactions start a step. <a href="#/versions">Versions</a> shows the result.`,
+      learned
+        ? html`v${head} answers now. <a href="#/versions">Compare it, or roll back</a>.`
+        : isTraining
+          ? 'A step is running: some seconds.'
+          : html`Two such reactions start a step. <a href="#/versions">Versions</a> shows the result.`,
     ],
   ];
   const current = all.findIndex(([isDone]) => !isDone);

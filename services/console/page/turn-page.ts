@@ -253,14 +253,16 @@ function bodyOf({ type, data }: ShownEvent, turn: string): Part {
         ['Parent', `v${text(data.parent)}`],
         ['Makes', `v${text(data.n)}`],
       ]);
-    case 'policy.trained':
-      return pairs([
+    case 'policy.trained': {
+      const figures = Object.entries(data.metrics as Data).map(
+        ([name, value]) => [name, Number(Number(value).toPrecision(4))] as const,
+      );
+      return html`${pairs([
         ['Version', `v${text(data.version)}`],
         ['Took', `${(Number(data.milliseconds) / 1000).toFixed(1)} s`],
-        ...Object.entries(data.metrics as Data).map(
-          ([name, value]) => [name, Number(Number(value).toPrecision(4))] as const,
-        ),
-      ]);
+      ])}
+        <details><summary>${figures.length} figures of the step</summary>${pairs(figures)}</details>`;
+    }
     case 'policy.promoted':
       return html`<p>v${text(data.to)} replaced v${text(data.from)}. <a href="#/versions">All versions</a></p>`;
     case 'policy.rejected':

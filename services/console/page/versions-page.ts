@@ -79,7 +79,15 @@ export function versionsPage(context: Context): Page {
   function buttons({ isPaused, training }: Versions): TemplateResult {
     const pauseOrResume = isPaused ? 'resume' : 'pause';
     const ask = (title: string, text: string, yes: string, path: string, done: string) => () =>
-      context.ask({ title, text, yes, run: async () => (await act(path, {}), done) });
+      context.ask({
+        title,
+        text,
+        yes,
+        run: async () => {
+          await act(path, {});
+          return done;
+        },
+      });
     return html`<p class="actions">
       <button type="button" @click=${
         isPaused
@@ -130,7 +138,11 @@ export function versionsPage(context: Context): Page {
       ${version.detail === '' ? nothing : html`<p class="why">${version.detail}</p>`}
       ${verdict === undefined || verdict.total === 0 ? nothing : html`<p>Its answers: ${percent(verdict.share)} good of ${plural(verdict.total, 'verdict')} (${percent(verdict.low)} to ${percent(verdict.high)}).</p>`}
       ${figuresOf(version)}
-      <details @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && ((lessonsOf(n), context.draw()))}>
+      <details @toggle=${(event: Event) => {
+        if (!(event.target as HTMLDetailsElement).open) return;
+        lessonsOf(n);
+        context.draw();
+      }}>
         <summary>What it learned from</summary>
         ${lessons.has(n) ? whenLoaded(lessons.get(n)!.state(), ({ turns }) => lessonList(turns)) : nothing}
       </details>
@@ -174,12 +186,11 @@ const stateOf = ({ state }: Version): Part =>
 /** The figures that matter most, with words that explain them. */
 const shownFigures: readonly (readonly [string, string, number])[] = [
   ['loss', 'Loss', 3],
-  ['klToParent', 'KL to parent', 4],
+  ['meanKl', 'KL to parent', 4],
   ['klToBase', 'KL to base', 4],
-  ['entropy', 'Entropy', 3],
-  ['negativeLogProb', 'Negative logprob', 3],
-  ['length', 'Length', 1],
-  ['answerTokens', 'Answer tokens', 1],
+  ['canaryEntropy', 'Entropy', 3],
+  ['canaryLength', 'Length, tokens', 0],
+  ['canaryDistinct', 'Distinct answers', 2],
   ['gradientNorm', 'Gradient norm', 3],
   ['verdict', 'Mean verdict', 2],
 ];
