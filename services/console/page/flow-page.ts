@@ -105,7 +105,7 @@ const auditResult = ({
       ? nothing
       : html`<details><summary>What it counted</summary>${table(
           'Counts of the audit',
-          ['', 'Count'],
+          ['What', 'Count'],
           [
             ...Object.entries(counts),
             ...Object.entries(open).map(([name, count]) => [`open: ${name}`, count] as const),
@@ -150,7 +150,7 @@ const foldMeaning: Readonly<Record<string, string>> = {
 const foldsOf = ({ folds }: Flow): TemplateResult => html`<section><h2>Folds</h2>
   ${table(
     'Folds',
-    ['Fold', 'Makes', 'Reads', 'Behind', ''],
+    ['Fold', 'Makes', 'Reads', 'Behind', 'Problem'],
     folds.map(
       ({ group, reads, lag, stopped }) => html`<tr>
         <th scope="row">${group}</th>
