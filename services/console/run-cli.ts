@@ -10,7 +10,7 @@ const cli = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
 const settings = describeService('cli', CliConfig as unknown as z.ZodObject);
 
 /**
- * Runs a command of the cli on the console's log, below every other process. The settings go through its
+ * Runs a command of the cli on the console's log, below the services. The settings go through its
  * environment, where no other user sees a password.
  */
 export function startCli(argv: readonly string[], config: ConsoleConfig): ChildProcess {
@@ -32,7 +32,7 @@ export function startCli(argv: readonly string[], config: ConsoleConfig): ChildP
 /** Chats come first: this process and its children get the processor when nobody else wants it. */
 export function lowerPriority(pid: number | undefined = 0): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // a system that forbids it; the console works all the same
   }
