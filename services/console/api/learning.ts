@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { learningView } from '../model/learning.ts';
 import type { ConsoleDeps } from './console-deps.ts';
-import { adapterQuery, readQuery } from './read-query.ts';
+import { adapterQuery, readQuery, versionsQuery } from './read-query.ts';
 import type { Learning, Versions } from './shapes.ts';
 
 /** Decisions per answer; the log has all. */
-const SHOWN = 500;
+const DECISIONS = 200;
 
 /** Whether it is learning, and the versions. */
 export function registerLearning(server: FastifyInstance, { config, model, cached }: ConsoleDeps): void {
@@ -18,15 +18,21 @@ export function registerLearning(server: FastifyInstance, { config, model, cache
   });
 
   server.get('/api/versions', async (request): Promise<Versions> => {
-    const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
-    const { served, training, decisions, name: _name, ...shown } = model.decisions.of(adapter);
+    const { adapter = config.adapters[0]!, latest } = readQuery(versionsQuery, request);
+    const { head, isPaused, served, training, decisions, versions, wasServed } = model.decisions.of(adapter);
+    const shown = versions.slice(-latest);
+    const numbers = new Set([0, ...shown.map(({ version }) => version)]);
     return {
       adapter,
-      ...shown,
+      head,
+      isPaused,
+      versions: shown,
+      total: versions.length,
+      wasServed: wasServed.filter((version) => numbers.has(version)),
       served: served ?? null,
       training: training ?? null,
-      decisions: decisions.slice(-SHOWN).reverse(),
-      verdicts: learning(adapter).versions,
+      decisions: decisions.slice(-DECISIONS).reverse(),
+      verdicts: learning(adapter).versions.filter(({ version }) => numbers.has(version)),
     };
   });
 

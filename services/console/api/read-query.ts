@@ -20,6 +20,12 @@ const any = <Schema extends z.ZodType>(schema: Schema) =>
 
 export const adapterQuery = z.object({ adapter: any(text) });
 
+/** `latest`: how many versions */
+export const versionsQuery = z.object({
+  adapter: any(text),
+  latest: z.coerce.number().int().min(1).max(1_000).default(30),
+});
+
 export const turnQuery = z.object({
   adapter: any(text),
   outcome: any(z.enum(['trained', 'not-trained', 'open'])),

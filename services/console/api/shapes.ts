@@ -105,11 +105,15 @@ export type Versions = {
   readonly served: number | null;
   readonly isPaused: boolean;
   readonly training: number | null;
+  /** of the shown versions, and 0 */
   readonly wasServed: readonly number[];
+  /** the latest, oldest first */
   readonly versions: readonly ShownVersion[];
+  /** number of all versions */
+  readonly total: number;
   /** newest first */
   readonly decisions: readonly Decision[];
-  /** verdicts by version */
+  /** verdicts on answers of the shown versions */
   readonly verdicts: LearningView['versions'];
 };
 

@@ -26,6 +26,8 @@ type Lesson = {
   readonly hints: readonly string[];
 };
 
+/** Versions that are shown at once. */
+const VERSIONS = 30;
 /** Decisions that are shown at once. */
 const DECISIONS = 50;
 
@@ -36,7 +38,8 @@ export function versionsPage(context: Context): Page {
   const lessons = new Map<number, ReturnType<typeof createLoader<{ readonly turns: readonly Lesson[] }>>>();
   let shown = DECISIONS;
   const adapter = () => encodeURIComponent(context.adapter());
-  const read = () => get<Versions>(`/api/versions?adapter=${adapter()}`);
+  let latest = VERSIONS;
+  const read = () => get<Versions>(`/api/versions?adapter=${adapter()}&latest=${latest}`);
   const lessonsOf = (version: number) => {
     const known = lessons.get(version) ?? createLoader<{ readonly turns: readonly Lesson[] }>(context.draw);
     if (!lessons.has(version)) {
@@ -68,7 +71,7 @@ export function versionsPage(context: Context): Page {
               'No version has been trained yet.',
               html`The first step starts when enough answers have a verdict. <a href="#/">Chat and react</a>.`,
             )
-          : html`<section><h2>All versions</h2><ol class="versions" aria-label="Versions, newest first">${[...versions.versions].reverse().map((version) => card(version, versions))}</ol></section>`
+          : html`<section><h2>All versions</h2><ol class="versions" aria-label="Versions, newest first">${[...versions.versions].reverse().map((version) => card(version, versions))}</ol>${olderVersions(versions)}</section>`
       }
       ${comparison.view(versions.head)}
       ${timeline(versions)}
@@ -124,6 +127,15 @@ export function versionsPage(context: Context): Page {
         },
       });
     return html`<button type="button" @click=${open}>Roll back to v${version} …</button>`;
+  }
+
+  function olderVersions({ total, versions }: Versions): Part {
+    if (total <= versions.length) return nothing;
+    const more = () => {
+      latest += VERSIONS;
+      loader.refresh(read);
+    };
+    return html`<button type="button" @click=${more}>Older versions</button>`;
   }
 
   function card(version: Version, { head, wasServed, verdicts }: Versions): TemplateResult {

@@ -55,6 +55,7 @@ function turn(n: number): readonly ClawLoopEvent[] {
     logProbs: numbers(60).map((value) => -value / 997),
     effectiveTemperature: 1,
     greedy: false,
+    filters: { topP: 1, topK: 0 },
   };
   const create = (data: object) => ({ time, source, data: data as never });
   const interaction = InteractionCompleted.create({
