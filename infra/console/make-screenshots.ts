@@ -28,6 +28,11 @@ const said = [
   'No lists, please. How do I keep bread fresh?',
   'Great, thank you! How do I water a fern?',
 ];
+/** After the first new version. */
+const saidLater = [
+  'Great, that is what I wanted! How do I pack for the beach?',
+  'Perfect, thanks! What is a quick lunch?',
+];
 const pages = ['try', 'learning', 'turns', 'turn', 'versions', 'flow', 'people'] as const;
 
 const freePort = (): Promise<number> =>
@@ -41,8 +46,11 @@ const freePort = (): Promise<number> =>
 async function startLoop(
   folder: string,
 ): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
-  const [port, console] = [await freePort(), await freePort()];
-  const health = ['collector', 'judge', 'trainer'].flatMap((name) => [`--${name}-health-port`, '0']);
+  const [port, console, ...ports] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const health = ['collector', 'judge', 'trainer'].flatMap((name, index) => [
+    `--${name}-health-port`,
+    String(ports[index]),
+  ]);
   const child = spawn(
     process.execPath,
     [
@@ -83,8 +91,14 @@ async function talk(page: Page, url: string): Promise<void> {
     await page.press('#draft', 'Enter');
     await page.waitForSelector('.say .main');
   }
-  await page.waitForSelector('.now:not(:text-is("v0"))');
-  await page.waitForSelector('.bubble .badge.good');
+  await page.waitForFunction("document.querySelector('.now')?.textContent.startsWith('v1')");
+  for (const text of saidLater) {
+    await page.fill('#draft', text);
+    await page.press('#draft', 'Enter');
+    await page.waitForSelector('.say .main');
+  }
+  // the last answer but one has its verdict
+  await page.waitForFunction("document.querySelectorAll('.bubble .badge.good').length > 3");
 }
 
 /** Opens a page of the console and waits until it has drawn. */

@@ -10,7 +10,7 @@ import type { DataFolder } from '../../shared/runtime/data-folder.ts';
 export type ServiceState = {
   readonly name: string;
   readonly url: string;
-  readonly state: 'ready' | 'not ready' | 'down';
+  readonly state: 'ready' | 'not ready' | 'down' | 'unknown';
   /** what is missing */
   readonly detail: string;
   readonly obligations: Readonly<Record<string, number>>;
@@ -85,6 +85,7 @@ export function askServices(config: ConsoleConfig): Promise<readonly ServiceStat
   };
   return Promise.all(
     Object.entries(addresses).map(async ([name, address]) => {
+      if (address === 'unknown') return unknown(name);
       const url = address.replace(/\/+$/, '');
       const hasQueue = withQueue.has(name);
       const [ready, metrics, jobs] = await Promise.all([
@@ -103,6 +104,17 @@ export function askServices(config: ConsoleConfig): Promise<readonly ServiceStat
     }),
   );
 }
+
+/** The system chose its health port. */
+const unknown = (name: string): ServiceState => ({
+  name,
+  url: '',
+  state: 'unknown',
+  detail: 'its health port is chosen by the system',
+  obligations: {},
+  queue: null,
+  board: null,
+});
 
 type Answer = { readonly ok: boolean; readonly text: string };
 

@@ -4,6 +4,8 @@ import { configuredKey } from './configured-key.ts';
 import { QueueConfig } from './queue.ts';
 
 const address = z.url({ protocol: /^https?$/ });
+/** `up` does not know a health port that the system chooses. */
+const addressIfKnown = address.or(z.literal('unknown'));
 
 export const ConsoleConfig = CommonConfig.extend({
   host: z.string().default('127.0.0.1').describe('address of the console; beyond loopback a key is required'),
@@ -20,9 +22,15 @@ export const ConsoleConfig = CommonConfig.extend({
   publicUrl: address
     .optional()
     .describe('address of serving as clients reach it, for the settings to copy; default servingUrl'),
-  collectorUrl: address.default('http://127.0.0.1:8701').describe("address of the collector's health port"),
-  judgeUrl: address.default('http://127.0.0.1:8702').describe("address of the judge's health port"),
-  trainerUrl: address.default('http://127.0.0.1:8703').describe("address of the trainer's health port"),
+  collectorUrl: addressIfKnown
+    .default('http://127.0.0.1:8701')
+    .describe("address of the collector's health port, or unknown"),
+  judgeUrl: addressIfKnown
+    .default('http://127.0.0.1:8702')
+    .describe("address of the judge's health port, or unknown"),
+  trainerUrl: addressIfKnown
+    .default('http://127.0.0.1:8703')
+    .describe("address of the trainer's health port, or unknown"),
   queue: QueueConfig.shape.queue,
   refreshMs: z
     .int()

@@ -90,8 +90,7 @@ function pointConsoleAtServices(
   const { host, port, ...own } = consoleSettings(flags);
   // in front, so that a flag of the console itself wins
   flags.unshift('--serving-url', endpoint.url);
-  for (const [name, url] of Object.entries(health))
-    if (url !== undefined) flags.unshift(`--${name}-url`, url);
+  for (const [name, url] of Object.entries(health)) flags.unshift(`--${name}-url`, url ?? 'unknown');
   const apiKey = keyOf(endpointSettings(serving));
   const hasKey = keyOf(own) !== undefined;
   const consoleSecrets: Readonly<Record<string, string>> =

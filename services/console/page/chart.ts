@@ -71,7 +71,9 @@ function optionsOf(element: Element, by: 'version' | 'time', xs: readonly number
     scales: { x: { time: by === 'time', range: () => rangeOf(xs, by) }, y: { range: [0, 100] } },
     hooks: { draw: [drawIntervals] },
     axes: [
-      by === 'version' ? { ...axis, values: whole } : axis,
+      by === 'version'
+        ? { ...axis, values: whole, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] }
+        : axis,
       { ...axis, size: 52, values: (_chart, splits) => splits.map((value) => `${value} %`) },
     ],
     bands: [{ series: [1, 2], fill: colour('--band') }],

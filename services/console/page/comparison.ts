@@ -65,7 +65,6 @@ export function createComparison(context: Context) {
       });
     }
     isRunning = false;
-    context.say('Both versions have answered.');
     context.draw();
   };
 

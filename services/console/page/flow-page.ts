@@ -124,7 +124,7 @@ const services = ({ services: all }: Flow): TemplateResult => html`<section><h2>
     all.map(
       ({ name, state, detail, obligations, queue, board }) => html`<tr>
         <th scope="row">${name}</th>
-        <td>${state === 'ready' ? badge('good', 'ready') : badge('bad', state)} ${detail}</td>
+        <td>${state === 'ready' ? badge('good', 'ready') : state === 'unknown' ? badge('plain', 'unknown') : badge('bad', state)} ${detail}</td>
         <td>${countsOf(obligations)}</td>
         <td>${queue === null ? nothing : countsOf(queue.counts)} ${board === null ? nothing : html`<a href=${board} rel="noreferrer">Bull Board</a>`}</td>
       </tr>`,

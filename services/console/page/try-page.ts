@@ -75,7 +75,6 @@ export function tryPage(context: Context): Page {
         running.signal,
       );
       Object.assign(answer, { id, version });
-      context.say('The answer is complete.');
       setTimeout(() => void follow(answer), READ_MS);
     } catch (error) {
       answer.failure = running.signal.aborted ? 'You stopped the answer.' : asFailure(error).message;

@@ -79,7 +79,7 @@ export function versionsPage(context: Context): Page {
       )}`,
   };
 
-  function buttons({ isPaused, training }: Versions): TemplateResult {
+  function buttons({ isPaused, training, head }: Versions): TemplateResult {
     const pauseOrResume = isPaused ? 'resume' : 'pause';
     const ask = (title: string, text: string, yes: string, path: string, done: string) => () =>
       context.ask({
@@ -112,6 +112,7 @@ export function versionsPage(context: Context): Page {
         ${pauseOrResume === 'pause' ? 'Pause learning …' : 'Resume learning …'}
       </button>
       <button type="button" ?disabled=${training !== null} @click=${ask('Train now?', 'The next batch takes the samples there are, at least one. A small batch learns less surely.', 'Train now', '/serving/v1/learning/now', 'The next batch takes the samples there are.')}>Train now …</button>
+      ${head === 0 ? nothing : rollback(0, head)}
     </p>`;
   }
 
@@ -166,7 +167,7 @@ export function versionsPage(context: Context): Page {
   function state({ head, served, isPaused, training, wasServed }: Versions): TemplateResult {
     return html`<p class="lead">The live version is <strong>v${head}</strong>${served === null || served === head ? '' : html`; v${served} still answers while it loads`}.
       ${training === null ? nothing : badge('open', `v${training} is being trained`)} ${isPaused ? badge('plain', 'learning is paused') : nothing}</p>
-      ${head === 0 || !wasServed.includes(0) ? nothing : html`<p class="actions">${rollback(0, head)} <span class="quiet">v0 is the base model, before any training.</span></p>`}`;
+      ${head === 0 || !wasServed.includes(0) ? nothing : html`<p class="quiet">v0 is the base model, before any training.</p>`}`;
   }
 
   function timeline({ decisions }: Versions): TemplateResult {
