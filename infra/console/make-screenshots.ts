@@ -91,14 +91,14 @@ async function talk(page: Page, url: string): Promise<void> {
     await page.press('#draft', 'Enter');
     await page.waitForSelector('.say .main');
   }
-  await page.waitForFunction("document.querySelector('.now')?.textContent.startsWith('v1')");
+  await page.waitForSelector('.now:text-matches("^v[1-9]")');
   for (const text of saidLater) {
     await page.fill('#draft', text);
     await page.press('#draft', 'Enter');
     await page.waitForSelector('.say .main');
   }
   // the last answer but one has its verdict
-  await page.waitForFunction("document.querySelectorAll('.bubble .badge.good').length > 3");
+  await page.waitForSelector('.bubble .badge.good >> nth=3');
 }
 
 /** Opens a page of the console and waits until it has drawn. */

@@ -48,7 +48,7 @@ const DAY_MS = 86_400_000;
 /** ms; a younger log says nothing about a day */
 const YOUNG_MS = 3_600_000;
 
-export const folds: readonly { readonly group: string; readonly reads: Topic }[] = [
+const folds: readonly { readonly group: string; readonly reads: Topic }[] = [
   { group: 'attribute', reads: 'conversations' },
   { group: 'judge', reads: 'turns' },
   { group: 'assemble', reads: 'turns' },

@@ -80,14 +80,15 @@ async function start(): Promise<void> {
   const { port } = server.server.address() as AddressInfo;
   logger.info({ port, host: config.host }, 'listening');
 
-  let told = '';
+  /** What the last message was about. */
+  const told = { revision: -1, progress: 0 };
   const tell = async (): Promise<void> => {
+    const [revision, progress] = [model.revision(), reader.progress()];
+    if (live.listeners() === 0 || (revision === told.revision && progress === told.progress)) return;
     const versions = model.decisions.revision() !== changed.decisions;
-    const state = await overview();
-    const text = JSON.stringify(state);
-    if (live.listeners() === 0 || (text === told && changed.turns.size === 0 && !versions)) return;
-    const change: Change = { ...state, changed: { turns: [...changed.turns], versions } };
-    [told, changed.turns, changed.decisions] = [text, new Set(), model.decisions.revision()];
+    const change: Change = { ...(await overview()), changed: { turns: [...changed.turns], versions } };
+    Object.assign(told, { revision, progress });
+    Object.assign(changed, { turns: new Set(), decisions: model.decisions.revision() });
     live.send(change);
   };
   await service.run(

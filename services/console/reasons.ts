@@ -4,7 +4,7 @@ import type { SampleDropped } from '../../shared/events/sample-dropped.ts';
 import type { TurnSkipped } from '../../shared/events/turn-skipped.ts';
 import type { TurnView } from '../../shared/views/turn-view.ts';
 
-export type Reason =
+type Reason =
   | TurnSkipped['data']['reason']
   | SampleDropped['data']['reason']
   | PolicyRejected['data']['reason']
@@ -17,7 +17,7 @@ export type Explanation = { readonly why: string; readonly change: string };
 
 const KEEP_TALKING = 'Nothing has to change. Go on talking.';
 
-export const explanations: Readonly<Record<Reason, Explanation>> = {
+const explanations: Readonly<Record<Reason, Explanation>> = {
   pinned: {
     why: 'A fixed version answered, for example @base. Only answers of the live version train.',
     change: 'Ask the model clawloop, without @.',

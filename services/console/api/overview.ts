@@ -62,7 +62,7 @@ export function createOverview({
       progress: reader.progress(),
       turns: table.size(),
       adapters: adapterNames().map((name) => adapterState(name, counted)),
-      cautions: model.cautions(),
+      cautions: cached('cautions', model.cautions),
       firstRun: counted.firstRun,
     };
   };

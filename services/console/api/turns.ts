@@ -84,7 +84,7 @@ export function registerTurns(server: FastifyInstance, { model, log, cached }: C
   }
 }
 
-export function turnItem({ row, view }: FoundTurn): TurnItem {
+function turnItem({ row, view }: FoundTurn): TurnItem {
   return {
     id: row.id,
     time: row.ms,

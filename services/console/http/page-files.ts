@@ -53,7 +53,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest('base6
  * No script but the files of this server, and the import map by its digest. Trusted Types refuse innerHTML with any
  * text but the templates of lit-html, so a text from a conversation can never become markup.
  */
-export const contentSecurityPolicy = [
+const contentSecurityPolicy = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${digest(importMap)}'`,
   "style-src 'self'",

@@ -2,7 +2,7 @@ import type { Topic } from '../../../shared/events/define-event.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
 import { createCautions } from '../../../shared/views/cautions.ts';
 import { createDecisions } from './decisions.ts';
-import { type Place, packPlace, unpackPlace } from './place.ts';
+import { type Place, packPlace, placeName, unpackPlace } from './place.ts';
 import { createTurnTable } from './turn-table.ts';
 
 /** A record that a fold could not read. */
@@ -60,7 +60,7 @@ export function createConsoleModel() {
       case 'event.rejected': {
         const { topic: of, at: ofAt, group, error } = event.data;
         const packed = packPlace({ topic, ...at });
-        const place = `${of}/${ofAt.partition}@${ofAt.offset}`;
+        const place = placeName({ topic: of as Topic, ...ofAt });
         letters.push({ packed, time: event.time, of: place, group, error: error.slice(0, 500) });
         letterCount += 1;
         if (letters.length > 2 * LETTERS) letters = letters.slice(-LETTERS);

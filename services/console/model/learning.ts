@@ -6,7 +6,7 @@ import type { TurnRow, TurnTable } from './turn-table.ts';
 
 type Counted = { good: number; bad: number; neither: number; turns: number };
 /** Verdicts of a group of turns; the share leaves out verdicts of 0. */
-export type Point = Share & Readonly<Counted>;
+type Point = Share & Readonly<Counted>;
 
 export type LearningView = {
   readonly sentence: string;
@@ -22,7 +22,7 @@ export type LearningView = {
 };
 
 /** A kind of complaint, and how long it has not been heard. */
-export type Complaint = {
+type Complaint = {
   readonly wish: string;
   readonly hint: string;
   readonly times: number;

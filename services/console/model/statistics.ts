@@ -36,7 +36,7 @@ export function difference(earlier: Share, later: Share): Interval {
 }
 
 /** Fewest verdicts that a sentence compares, and fewest on each side. */
-export const ENOUGH = 20;
+const ENOUGH = 20;
 const ENOUGH_EACH = 10;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;

@@ -6,7 +6,7 @@ import { copyable } from './parts.ts';
 type Client = { readonly name: string; readonly about: string; readonly text: string };
 
 /** Settings to copy, as docs/start/clients.md has them. */
-export const clientSettings = ({
+const clientSettings = ({
   clientUrl,
   needsKey,
 }: Pick<Overview, 'clientUrl' | 'needsKey'>): readonly Client[] => {

@@ -15,7 +15,7 @@ const day = new Intl.DateTimeFormat('en-GB', {
 });
 
 /** Today only the time of day. */
-export function timeText(time: number | string): string {
+function timeText(time: number | string): string {
   const date = new Date(time);
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : day.format(date);
 }

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
-
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 function whyNoBrowser(): string | null {
   try {
@@ -75,7 +72,7 @@ export function openBrowser(): TestBrowser {
 
 /** No violation of the rules of axe, WCAG 2.1 AA included. The script comes by the debugger, past the page's policy. */
 export async function expectAccessible(page: Page, where: string): Promise<void> {
-  await page.evaluate(readFileSync(axe, 'utf8'));
+  await page.evaluate(axe.source);
   const violations = await page.evaluate(async () => {
     const { axe: tool } = globalThis as unknown as {
       axe: {
