@@ -136,7 +136,7 @@ const countsOf = (counts: Readonly<Record<string, number>>): Part => {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.length === 0
     ? html`<span class="quiet">none</span>`
-    : some.map(([name, count]) => `${count} ${name}`).join(', ');
+    : some.map(([name, count]) => `${name}: ${count}`).join(', ');
 };
 
 const foldMeaning: Readonly<Record<string, string>> = {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAccessKey, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
@@ -219,5 +222,21 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
     expect(await page.content()).not.toContain(operator.secret);
     await page.context().close();
     for (const { id } of [person, operator]) await removeAccessKey(path, id);
+  });
+
+  test('a console whose port is taken says so, and all else runs', async () => {
+    await on.loop.stop();
+    const other = createServer((_request, response) => response.end('not the console')).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    await on.start('--console-port', String(port));
+    await until('it says so', () => on.loop.output().includes('the console does not run, all else does'));
+    expect(on.loop.output()).toContain('--console-port');
+    expect(await on.run('policy', 'list')).toContain('head');
+    expect(Object.keys(await on.loop.pids()).sort()).toEqual(['collector', 'judge', 'serving', 'trainer']);
+    other.close();
   });
 });
