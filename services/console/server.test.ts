@@ -113,6 +113,8 @@ describe('who is let in', () => {
       expect(await ask(url, 'wrong'), url).toEqual({ status: 401, code: 'invalid_key' });
       expect(await ask(url, person.secret), url).toEqual({ status: 403, code: 'not_an_operator' });
     }
+    for (const url of ['/%61pi/overview', '/api/%6fverview', '/%61%70%69/turns', '/serving/%76%31/models'])
+      expect((await ask(url)).status, url).toBe(401);
     expect(await ask('/api/overview', operator.secret)).toMatchObject({ status: 200 });
     expect((await server.inject({ url: '/metrics', headers: local })).statusCode).toBe(401);
     expect((await server.inject({ url: '/healthz', headers: local })).statusCode).toBe(200);
@@ -132,8 +134,8 @@ describe('who is let in', () => {
     ['a frame of another page', 'GET', '/api/overview', { 'sec-fetch-site': 'cross-site' }, true],
     ['a form of another page', 'POST', '/', { 'sec-fetch-site': 'cross-site' }, true],
     ['a program', 'POST', '/api/audit', {}, false],
-  ] as const)('%s', (_name, method, url, headers, foreign) => {
-    expect(isForeign({ method, url, headers: { ...local, ...headers } })).toBe(foreign);
+  ] as const)('%s', (_name, method, route, headers, foreign) => {
+    expect(isForeign({ method, route, headers: { ...local, ...headers } })).toBe(foreign);
   });
 });
 

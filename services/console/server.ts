@@ -45,7 +45,8 @@ export async function createConsoleServer(deps: ConsoleDeps, options: Options): 
     metrics.requests.inc({ route: request.routeOptions.url ?? 'none', status: reply.statusCode });
   });
   server.addHook('onSend', async (request, reply) => {
-    if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
+    if (request.routeOptions.url?.startsWith('/api/') === true)
+      void reply.header('cache-control', 'no-store');
   });
   server.setNotFoundHandler(async () => {
     throw ConsoleError.NOT_FOUND({ what: 'such page' });

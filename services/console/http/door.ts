@@ -5,8 +5,8 @@ import { bearerOf, isOperator, type KnownKeys } from '../../../shared/runtime/kn
 import { createWrongKeys } from '../../../shared/runtime/wrong-keys.ts';
 import { ConsoleError } from '../errors.ts';
 
-/** Paths that need an operator; the page itself holds no data. */
-const guarded = /^\/(?:api|serving|metrics)(?:\/|\?|$)/;
+/** Routes that need an operator; the page itself holds no data. */
+const guarded = /^\/(?:api|serving|metrics)(?:\/|$)/;
 
 /**
  * Lets in requests of the console's own page and of programs, with the key of an operator where keys exist. The page
@@ -15,8 +15,11 @@ const guarded = /^\/(?:api|serving|metrics)(?:\/|\?|$)/;
 export function guardRoutes(server: FastifyInstance, keys: KnownKeys, stopping: AbortSignal): void {
   const wrongKeys = createWrongKeys(monotonicNow, (ms) => pause(ms, stopping));
   server.addHook('onRequest', async (request) => {
-    if (isForeign(request)) throw ConsoleError.FOREIGN_ORIGIN();
-    if (!guarded.test(request.url)) return;
+    // the route, not the address: `/%61pi/turns` leads to `/api/turns`
+    const { headers, method, routeOptions } = request;
+    const route = routeOptions.url ?? '';
+    if (isForeign({ headers, method, route })) throw ConsoleError.FOREIGN_ORIGIN();
+    if (!guarded.test(route)) return;
     const secret = bearerOf(request.headers.authorization);
     const holder = await holderOf(keys, secret);
     if (holder === undefined) {
@@ -39,10 +42,10 @@ const holderOf = async (keys: KnownKeys, secret: string | undefined) => {
 export function isForeign({
   headers,
   method,
-  url,
-}: Pick<FastifyRequest, 'headers' | 'method' | 'url'>): boolean {
+  route,
+}: Pick<FastifyRequest, 'headers' | 'method'> & { readonly route: string }): boolean {
   const site = headers['sec-fetch-site'];
-  const isPage = method === 'GET' && !guarded.test(url);
+  const isPage = method === 'GET' && !guarded.test(route);
   if (typeof site === 'string' && site !== 'same-origin' && site !== 'none' && !isPage) return true;
   const { origin } = headers;
   if (origin === undefined) return false;
