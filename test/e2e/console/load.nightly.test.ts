@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
-import { isAlive } from '../../../services/cli/up/is-alive.ts';
 import { freePort, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
+import { startService, untilReady } from '../wiring/service-process.ts';
 import { describeWithBrowser } from './browser.ts';
 
 const CHATS = 200;
@@ -93,29 +93,23 @@ describeWithBrowser('the console beside many chats', () => {
     const chats = (async () => {
       while (!isOver) answered += (await chatAll(4)).length;
     })();
+    const flags = ['--data-folder', on.folder];
     for (let kill = 0; kill < KILLS; kill++) {
-      const pid = (await on.loop.pids()).console!;
-      process.kill(pid, 'SIGKILL');
-      await until('the console runs again', async () => {
-        const { console: now } = await on.loop.pids();
-        return now !== undefined && now !== pid && isAlive(now);
-      });
+      const service = startService('console', flags);
+      await service.url();
+      service.signal('SIGKILL'); // while it reads the log
+      await service.ended;
     }
     isOver = true;
     await chats; // rejects if one was refused or cut off
     const after = await on.loop.pids();
     console.log(`${answered} chats answered during ${KILLS} kills`);
-    expect({ ...after, console: 0 }).toEqual({ ...before, console: 0 });
-    await until('it is ready', () =>
-      fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-    await until('it has every turn', async () => {
-      const { turns } = (await (await fetch(`${url}/api/overview`)).json()) as { turns: number };
-      return turns >= answered;
-    });
+    expect(after).toEqual(before);
+    const last = startService('console', flags);
+    const address = await untilReady(last);
+    const { turns } = (await (await fetch(`${address}/api/overview`)).json()) as { turns: number };
+    await last.stop();
+    expect(turns).toBeGreaterThanOrEqual(answered);
     expect(await on.run('audit')).toContain('balances');
   });
 });
