@@ -87,6 +87,9 @@ describeWithBrowser('the console beside many chats', () => {
   });
 
   test('nothing else notices when the console is killed 20 times', async () => {
+    await on.loop?.stop();
+    await on.start('--serving-max-concurrent-per-key', '256');
+    await on.run('learning', 'pause');
     const before = await on.loop.pids();
     let isOver = false;
     let answered = 0;
