@@ -8,6 +8,7 @@ const tests = ['test/**/*.ts', '**/testing/**/*.ts'];
 const configOf = ({ production = false }: { readonly production?: boolean }): KnipConfig => ({
   entry: [
     'services/*/{main,deep-audit}.ts!',
+    'services/console/page/main.ts!',
     'services/trainer/replay.ts!',
     '**/*-{worker,thread}.ts!',
     'shared/log/sqlite/worker.ts!',

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { createCollectorMetrics } from '../../services/collector/metrics.ts';
+import { createConsoleMetrics } from '../../services/console/metrics.ts';
 import { createJudgeMetrics } from '../../services/judge/metrics.ts';
 import { addGauges, createServingMetrics } from '../../services/serving/metrics.ts';
 import { createTrainerMetrics, watchBatches } from '../../services/trainer/metrics.ts';
@@ -38,6 +39,9 @@ export const registries: Readonly<Record<string, (registry: Registry) => void>> 
     watchBatches(registry, none, none);
     createTrainerMetrics(registry);
   },
+  console: (registry) => {
+    createConsoleMetrics(registry, { turns: none, progress: none, listeners: none });
+  },
 };
 
 export function metricsOf(service: string): readonly Described[] {
@@ -74,8 +78,8 @@ Generated from the services' code by \`npm run docs\`.
 | \`/healthz\` | 200 while the process answers |
 | \`/readyz\` | 200 while the service does its work; otherwise \`missing\` says why |
 
-Serving answers at its endpoint, the others at their health port (collector 8701, judge 8702, trainer 8703). Once an access key exists, serving's \`/metrics\` needs
-one (Prometheus: \`authorization\` with \`credentials\`). A port on loopback answers under loopback names only.
+Serving and the console (8704) answer at their own port, the others at their health port (collector 8701, judge 8702, trainer 8703). Once an access key exists,
+\`/metrics\` of serving needs one, and \`/metrics\` of the console one of an operator (Prometheus: \`authorization\` with \`credentials\`). A port on loopback answers under loopback names only.
 
 Every figure has the label \`service\`. Node's own figures (\`process_\`, \`nodejs_\`) are included. Counters belong to the process and start at 0: for several
 replicas, take the sum.

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { CommonConfig, describeService } from '../../shared/config/common.ts';
+import { ConsoleConfig } from '../../shared/config/console.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import type { Setting } from '../../shared/config/settings.ts';
@@ -11,6 +12,7 @@ const services: Readonly<Record<string, z.ZodObject>> = {
   collector: CollectorConfig as unknown as z.ZodObject,
   judge: JudgeConfig as unknown as z.ZodObject,
   trainer: TrainerConfig as unknown as z.ZodObject,
+  console: ConsoleConfig as unknown as z.ZodObject,
 };
 
 /** docs/operate/configuration.md: every setting of every service, from the schemas that the services parse. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CliConfig } from '../../shared/config/cli.ts';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { CommonConfig, describeService, loadConfig } from '../../shared/config/common.ts';
+import { ConsoleConfig } from '../../shared/config/console.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import { TrainerConfig } from '../../shared/config/trainer.ts';
@@ -49,6 +50,14 @@ export const judgeServerSettings = (judgeFlags: readonly string[]) => {
   );
   return { ...values, hasOwnServer: sources.openaiBaseUrl !== 'default' };
 };
+
+/** Where the console will listen; `up` prints it, so port 0 is refused. */
+const ConsoleEndpoint = ConsoleConfig.pick({ host: true, apiKey: true, apiKeyFile: true }).extend({
+  port: ConsoleConfig.shape.port.refine((port) => port > 0, 'the cli needs a fixed port, not 0'),
+});
+
+export const consoleSettings = (consoleFlags: readonly string[]) =>
+  loadPart('console', ConsoleEndpoint, consoleFlags).values;
 
 const healthPart = { healthHost: true, healthPort: true } as const;
 /** Services with a health port. Serving has none: it reports health at its endpoint. */

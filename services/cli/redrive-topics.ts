@@ -1,8 +1,8 @@
 import { withLog } from '../../clients/with-log.ts';
+import { placeOf, planRedrive, type Redrive } from '../../shared/log/redrive.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../shared/runtime/table.ts';
 import { readOptions, wholeNumber } from './options.ts';
-import { placeOf, planRedrive, type Redrive } from './redrive.ts';
 
 const options = {
   last: { type: 'string' },

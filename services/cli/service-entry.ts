@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-export const serviceNames = ['serving', 'collector', 'judge', 'trainer'] as const;
+export const serviceNames = ['serving', 'collector', 'judge', 'trainer', 'console'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
 /** The entry file of a service. */

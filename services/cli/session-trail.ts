@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { namesOf, turnNamed } from '../../shared/events/names.ts';
 import { turnOfSample } from '../../shared/events/sample-id.ts';
 
 /**
@@ -11,23 +12,13 @@ export type SessionTrail = {
   readonly has: (event: ClawLoopEvent) => boolean;
 };
 
-/** Event fields that name a session, a turn (also as interaction or sample), or a batch. */
-type Names = {
-  readonly session?: string | undefined;
-  readonly interactionId?: string;
-  readonly turnId?: string;
-  readonly sampleId?: string;
-  readonly batchId?: string;
-  readonly samples?: readonly { readonly sampleId: string }[];
-};
-
 export function createSessionTrail(session: string): SessionTrail {
   const turns = new Set<string>();
   const batches = new Set<string>();
   const has = (event: ClawLoopEvent): boolean => {
     const names = namesOf(event);
     if (names.session === session) return true;
-    const turn = turnOf(names);
+    const turn = turnNamed(names);
     if (turn !== undefined && turns.has(turn)) return true;
     if (names.batchId !== undefined && batches.has(names.batchId)) return true;
     return names.samples?.some(({ sampleId }) => turns.has(turnOfSample(sampleId))) ?? false;
@@ -37,15 +28,9 @@ export function createSessionTrail(session: string): SessionTrail {
     learn: (event) => {
       if (!has(event)) return;
       const names = namesOf(event);
-      const turn = turnOf(names);
+      const turn = turnNamed(names);
       if (turn !== undefined) turns.add(turn);
       if (names.batchId !== undefined) batches.add(names.batchId);
     },
   };
 }
-
-/** Some events, such as a pause, name none of these. */
-const namesOf = ({ data }: ClawLoopEvent) => data as Names;
-
-const turnOf = ({ turnId, interactionId, sampleId }: Names) =>
-  turnId ?? interactionId ?? (sampleId === undefined ? undefined : turnOfSample(sampleId));

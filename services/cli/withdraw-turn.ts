@@ -1,11 +1,9 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
-import { InteractionWithdrawn } from '../../shared/events/interaction-withdrawn.ts';
-import { defined } from '../../shared/lang/defined.ts';
+import { withdrawalFact } from '../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { readAll } from '../../shared/log/read-topic.ts';
-import { utcNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
-import { describeStage, type TurnStage, TurnViews } from './views/turn-view.ts';
+import { describeStage, type TurnStage, TurnViews } from '../../shared/views/turn-view.ts';
 
 /**
  * Withdraws a turn in any state and prints the effect. Resolves to the exit code: 1 when the turn has trained
@@ -42,10 +40,7 @@ export async function withdrawTurn(
     console.log(`${turnId} is already withdrawn; the collector has not read that yet`);
     return 0;
   }
-  const { lane, key, adapter } = interaction;
-  const data = { interactionId: turnId, lane, key, adapter, ...defined({ reason }) };
-  const id = `${turnId}/taken-back`;
-  await log.append([InteractionWithdrawn.create({ id, source: 'clawloop/cli', time: utcNow(), data })]);
+  await log.append([withdrawalFact(interaction, reason, 'clawloop/cli')]);
   console.log(`${turnId} is withdrawn and will not train; its state was: ${describeStage(stage)}`);
   return 0;
 }

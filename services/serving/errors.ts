@@ -71,6 +71,36 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: 'A session key is valid only for its own session; this request requires an access key.',
   },
+  /** Thrown when a request changes what is served or deletes what others said, and the key is no operator's. */
+  NOT_AN_OPERATOR: {
+    status: 403,
+    type: 'invalid_request_error',
+    message: 'This request requires the key of an operator: `clawloop keys create NAME --operator`.',
+  },
+  /** Thrown when an operator names an adapter that this server does not serve. */
+  UNKNOWN_ADAPTER: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "This server does not serve the adapter '{adapter}'.",
+  },
+  /** Thrown when an operator rolls back to a version that was never the head. */
+  VERSION_NEVER_SERVED: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'Version {version} was never served.',
+  },
+  /** Thrown when an operator names a turn that is not at the given position of the log. */
+  TURN_NOT_FOUND: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: "There is no turn '{id}' at this position of the log.",
+  },
+  /** Thrown when the log does not answer while an operator's request needs it. Carries Retry-After. */
+  LOG_UNREADABLE: {
+    status: 503,
+    type: 'server_error',
+    message: 'The log cannot be read at the moment. Try again.',
+  },
   /** Thrown when a session key is used after its session ended. */
   SESSION_ENDED: {
     status: 410,

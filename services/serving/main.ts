@@ -212,6 +212,8 @@ const deps: ApiDeps = {
   recorder,
   access,
   answers,
+  log,
+  lineage: head,
   head: versions,
   unserved: served.unserved,
   ids,

@@ -5,7 +5,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
 export const InteractionWithdrawn = defineEvent('interaction.withdrawn', 1, {
   topic: 'conversations',
   key: (withdrawn) => withdrawn.lane,
-  writtenBy: 'cli',
+  writtenBy: 'cli, serving (operator)',
   about: 'An operator withdrew a turn. It does not train unless it is already in a batch.',
   data: z.object({
     interactionId: z.string(),

@@ -5,7 +5,7 @@ import { defineEvent, type EventOf } from './define-event.ts';
 export const PolicyRolledBack = defineEvent('policy.rolled-back', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,
-  writtenBy: 'cli',
+  writtenBy: 'cli, serving (operator)',
   about: 'An operator moved the head to an earlier version.',
   data: z.object({
     adapter: z.string(),

@@ -38,7 +38,7 @@ export async function readToEnd(
 
 /** Passes every record that a topic has now to `onRecord`. */
 export const readTopic = async (
-  log: EventLog,
+  log: Pick<EventLog, 'follow' | 'ends'>,
   topic: Topic,
   onRecord: (record: Recorded) => void,
 ): Promise<void> => readToEnd(log, topic, onRecord, { until: await log.ends(topic) });

@@ -20,6 +20,10 @@ const AccessKeys = z.object({
       id: z.string().describe('recorded in events; nothing is matched across ids'),
       name: z.string().describe('who or what the key is for; a user may have several keys'),
       adapter: z.string().optional().describe('the only adapter that the key may use; default: any'),
+      operator: z
+        .boolean()
+        .optional()
+        .describe('may use the console and the routes that change what is served; default: no'),
       ...keyLimits.shape,
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.string(),
@@ -50,7 +54,7 @@ export async function readAccessKeys(path: string): Promise<readonly AccessKey[]
 export async function createAccessKey(
   path: string,
   name: string,
-  rules: Partial<Pick<AccessKey, 'adapter' | 'expiresAt' | keyof KeyLimits>> = {},
+  rules: Partial<Pick<AccessKey, 'adapter' | 'operator' | 'expiresAt' | keyof KeyLimits>> = {},
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const secret = `claw-${randomBytes(24).toString('base64url')}`;
   const key: AccessKey = {

@@ -93,11 +93,12 @@ const noLeases = { record: no, list: no, sweep: no };
 const registry = new Registry();
 const logger = createLogger('bench', 'silent');
 const config = ServingConfig.parse({});
+const log = await opens[kind]();
 const deps: ApiDeps = {
   config,
   engine,
   recorder: createRecorder({
-    log: await opens[kind](),
+    log,
     outbox: await openOutbox(dataFolder(folder).outbox),
     appendTimeoutMs: config.appendTimeoutMs,
     drainIntervalMs: 1e8,
@@ -113,6 +114,15 @@ const deps: ApiDeps = {
   }),
   answers: openRecordedAnswers(dataFolder(folder).answers),
   head: onlyBase,
+  log: {
+    ...log,
+    read: no,
+    ends: no,
+    follow: () => {
+      throw new Error('this bench only appends');
+    },
+  },
+  lineage: onlyBase,
   unserved: () => undefined,
   leases: noLeases,
   sessions: noSessions,

@@ -202,6 +202,17 @@ const chat = fc.oneof(
   tools.map((more) => ({ ...sound, ...more })),
 );
 
+/** What an operator asks for. */
+export const operatorPaths = [
+  '/v1/policy/rollback',
+  '/v1/learning/pause',
+  '/v1/learning/resume',
+  '/v1/learning/now',
+  '/v1/turns/withdraw',
+  '/v1/turns/delete',
+  '/v1/dead-letters/redrive',
+] as const;
+
 /** Requests over the whole HTTP border. */
 export const anyRequest: fc.Arbitrary<WireRequest> = fc.oneof(
   { weight: 10, arbitrary: chat.map((body) => post('/v1/chat/completions', body)) },
@@ -225,6 +236,18 @@ export const anyRequest: fc.Arbitrary<WireRequest> = fc.oneof(
     arbitrary: fc
       .record({ session: edge }, { requiredKeys: [] })
       .map((body) => post('/v1/sessions/end', body)),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(...operatorPaths),
+        fc.record(
+          { adapter: edge, version: edge, reason: edge, turn_id: edge, at: edge, last: edge },
+          { requiredKeys: [] },
+        ),
+      )
+      .map(([path, body]) => post(path, body)),
   },
   {
     weight: 1,

@@ -23,6 +23,7 @@ const limitFlags = {
 
 const options = {
   'only-adapter': { type: 'string' },
+  operator: { type: 'boolean' },
   expires: { type: 'string' },
   'requests-per-minute': { type: 'string' },
   'tokens-per-minute': { type: 'string' },
@@ -40,6 +41,7 @@ export const keys: Command = {
     ['--requests-per-minute N', 'limit on requests for answers'],
     ['--tokens-per-minute N', 'limit on tokens of prompts and answers; --tokens-per-day N too'],
     ['--only-adapter A', 'restrict the key to this adapter'],
+    ['--operator', 'the key may also use the console: see what everybody said, change what is served'],
     ['--expires T', 'expiry: a time span from now (90d, 12h) or an ISO time'],
   ],
   run: async (argv) => {
@@ -53,19 +55,23 @@ export const keys: Command = {
           key.id,
           key.name,
           key.adapter ?? 'any',
+          key.operator === true ? 'operator' : '',
           limitsOf(key),
           key.createdAt,
           expiryOf(key),
         ]);
-        console.log(formatTable(['id', 'name', 'adapter', 'limits', 'created', 'expires'], rows));
+        console.log(formatTable(['id', 'name', 'adapter', 'role', 'limits', 'created', 'expires'], rows));
         return 0;
       }
       case 'create': {
         if (word === undefined || word.trim() === '') throw new UsageError('give a name: keys create NAME');
+        if (values.operator === true && values['only-adapter'] !== undefined)
+          throw new UsageError('an operator sees every adapter: give --operator or --only-adapter, not both');
         const rules = {
           ...limitsIn(values),
           ...adapterIn(values['only-adapter']),
           ...expiryIn(values.expires, Date.now()),
+          ...(values.operator === true ? { operator: true } : {}),
         };
         await refuseForeignFolder(data.root);
         await makeFolder(data.root);

@@ -1,12 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { withLog } from '../../../clients/with-log.ts';
-import { BatchRequested } from '../../../shared/events/batch-requested.ts';
-import { LearningPaused } from '../../../shared/events/learning-paused.ts';
-import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
-import { defined } from '../../../shared/lang/defined.ts';
+import { learningFact, trainNowFact } from '../../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { readTopic } from '../../../shared/log/read-topic.ts';
-import { utcNow } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { adaptersToChange } from '../adapters.ts';
 import type { Command } from '../command.ts';
@@ -26,12 +21,10 @@ export const learning: Command = {
   run: async ([action = '', ...rest]) => {
     if (!Object.hasOwn(actions, action)) throw new UsageError('give an action: pause, resume or now');
     const { values, settings } = readOptions(rest, { reason: { type: 'string' } });
-    const origin = () => ({ id: randomUUID(), source: 'clawloop/cli', time: utcNow() });
-    const reason = defined({ reason: values.reason });
     return withLog(settings, async (log) => {
       const adapters = await adaptersToChange(log, settings);
       for (const adapter of adapters) {
-        const outcome = await actions[action]!(log, adapter, origin(), reason);
+        const outcome = await actions[action]!(log, { adapter, reason: values.reason });
         console.log(adapters.length === 1 ? outcome : `${adapter}: ${outcome}`);
       }
       return 0;
@@ -39,21 +32,21 @@ export const learning: Command = {
   },
 };
 
-type Origin = { readonly id: string; readonly source: string; readonly time: string };
-type Reason = { readonly reason?: string };
+const SOURCE = 'clawloop/cli';
+type OnAdapter = { readonly adapter: string; readonly reason: string | undefined };
 /** Resolves to a report of what it did. */
-type Action = (log: EventLog, adapter: string, origin: Origin, reason: Reason) => Promise<string>;
+type Action = (log: EventLog, on: OnAdapter) => Promise<string>;
 
 const actions: Readonly<Record<string, Action>> = {
-  pause: async (log, adapter, origin, reason) => {
-    await log.append([LearningPaused.create({ ...origin, data: { adapter, ...reason } })]);
+  pause: async (log, on) => {
+    await log.append([learningFact('pause', on, SOURCE)]);
     return 'learning is paused: chats are still answered and judged, and an open batch is still trained';
   },
-  resume: async (log, adapter, origin, reason) => {
-    await log.append([LearningResumed.create({ ...origin, data: { adapter, ...reason } })]);
+  resume: async (log, on) => {
+    await log.append([learningFact('resume', on, SOURCE)]);
     return 'learning is resumed';
   },
-  now: async (log, adapter, origin) => {
+  now: async (log, { adapter }) => {
     let after = 0;
     let paused = false;
     await readTopic(log, 'training', ({ event }) => {
@@ -62,7 +55,7 @@ const actions: Readonly<Record<string, Action>> = {
       if (event.type === 'learning.paused') paused = true;
       if (event.type === 'learning.resumed') paused = false;
     });
-    await log.append([BatchRequested.create({ ...origin, data: { adapter, after, reason: 'operator' } })]);
+    await log.append([trainNowFact(adapter, after, SOURCE)]);
     const delay = paused ? ', once learning is resumed' : '';
     return `batch ${after + 1} takes the samples there are; if there are none yet, it waits for the first${delay}`;
   },

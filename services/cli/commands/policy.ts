@@ -1,18 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { exportFigures } from '../../../clients/export/figures/export-figures.ts';
 import { withLog } from '../../../clients/with-log.ts';
-import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
-import { defined } from '../../../shared/lang/defined.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
+import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { readTopic } from '../../../shared/log/read-topic.ts';
-import { utcNow } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
+import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
-import { createPolicyView, type VersionView } from '../views/policy-view.ts';
 
 export const policy: Command = {
   name: 'policy',
@@ -123,14 +120,7 @@ async function rollback(
     console.log(`v${to} is already the head`);
     return 0;
   }
-  await log.append([
-    PolicyRolledBack.create({
-      id: randomUUID(),
-      source: 'clawloop/cli',
-      time: utcNow(),
-      data: { adapter, from: before.head, to, ...defined({ reason }) },
-    }),
-  ]);
+  await log.append([rollbackFact({ adapter, from: before.head, to, reason }, 'clawloop/cli')]);
   const after = (await readPolicy(log, adapter)).state;
   if (after.head !== to) {
     console.log(`rollback not applied: meanwhile the head moved to v${after.head}`);

@@ -7,6 +7,7 @@ const about: Readonly<Record<ServiceName, string>> = {
   collector: 'run the collector: make sessions, turns, samples and batches',
   judge: 'run the judge: judge every turn by what happened next',
   trainer: 'run the trainer: train the open batches, one at a time',
+  console: 'run the console: a web page that shows turns, versions and the state of the system',
 };
 
 /** Each service as a child process. Its own flags, including `--help`, pass through. */

@@ -3,8 +3,6 @@ import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import type { Command } from '../command.ts';
-import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import {
   describeDisagreement,
   describeStage,
@@ -12,7 +10,9 @@ import {
   rounded,
   type TurnView,
   TurnViews,
-} from '../views/turn-view.ts';
+} from '../../../shared/views/turn-view.ts';
+import type { Command } from '../command.ts';
+import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';
 
 const options = {

@@ -25,6 +25,7 @@ export const up: Command = {
     ['--context window|error', 'cut a prompt that does not fit, or refuse it'],
     ['--system-budget N', 'tokens of the system text that a small model sees; 0: all'],
     ['--queue, --redis-..., --board-key', 'job queues of the judge and the trainer'],
+    ['--no-console', 'without the web page that shows turns, versions and the state of the system'],
     ['--sessions-export FOLDER', 'export each rewarded session that ends to this folder, as JSONL'],
     [
       '--SERVICE-FLAG',

@@ -43,6 +43,7 @@ export async function startTemporaryServer(
       dataFolder,
       '--port',
       String(port),
+      '--no-console',
       ...health,
       ...flags,
     ],

@@ -15,10 +15,10 @@ import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
+import { createCautions } from '../../../shared/views/cautions.ts';
+import { createPolicyView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf } from '../adapters.ts';
 import { commonSettings } from '../config.ts';
-import { createCautions } from '../views/cautions.ts';
-import { createPolicyView } from '../views/policy-view.ts';
 
 export type Finding = {
   readonly state: 'ok' | 'note' | 'bad';

@@ -7,7 +7,15 @@ export type { Endpoint };
 export function banner(
   { url, needsKey }: Endpoint,
   folder: string,
-  { model, adapters }: { readonly model: string; readonly adapters: readonly string[] },
+  {
+    model,
+    adapters,
+    consoleUrl,
+  }: {
+    readonly model: string;
+    readonly adapters: readonly string[];
+    readonly consoleUrl?: string | undefined;
+  },
 ): string {
   const also = ['clawloop@base', ...adapters.slice(1).map((adapter) => `clawloop:${adapter}`)].join(', ');
   // .clawloop is the default of every command
@@ -16,10 +24,14 @@ export function banner(
   const key = needsKey
     ? 'required: put your key in place of KEY below'
     : 'not required on this machine (any text works)';
+  const consoleLine =
+    consoleUrl === undefined
+      ? ''
+      : `  console    ${consoleUrl}           (chat, and see it learn, in a browser)\n`;
   return `
 ClawLoop is ready.
 
-  endpoint   ${url}/v1        (OpenAI chat completions)
+${consoleLine}  endpoint   ${url}/v1        (OpenAI chat completions)
   model      clawloop                          (${model}; also ${also})
   api key    ${key}
   data       ${folder}

@@ -5,12 +5,14 @@ import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder
 import {
   batchSettings,
   commonSettings,
+  consoleSettings,
   endpointSettings,
   engineSettings,
   judgeServerSettings,
 } from '../config.ts';
+import type { ServiceName } from '../service-entry.ts';
 import { healthOf } from './health-here.ts';
-import { type Endpoint, endpointOf } from './readiness.ts';
+import { type Endpoint, endpointOf, reachableUrl } from './readiness.ts';
 import { type RoutedFlags, routeFlags } from './route-flags.ts';
 import type { HealthUrls } from './running.ts';
 
@@ -25,8 +27,10 @@ export type UpPlan = RoutedFlags & {
   readonly models: readonly string[];
   /** samples per batch, for the live line */
   readonly batchSize: number;
-  /** environment variables of the judge that no command line may show */
-  readonly judgeSecrets: Readonly<Record<string, string>>;
+  /** environment variables of a service that no command line may show */
+  readonly secretsOf: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
+  /** address of the console; undefined: it does not run */
+  readonly consoleUrl: string | undefined;
   readonly isFirstStart: boolean;
 };
 
@@ -47,16 +51,21 @@ export function planUp(argv: readonly string[]): UpPlan {
     ? {}
     : pointJudgeAtServing(byService, endpoint, judge.openaiApiKey !== undefined);
   const data = dataFolder(common.dataFolder);
+  const health = healthOf((name) => [...shared, ...byService[name]]);
+  const { consoleUrl, consoleSecrets } = routed.hasConsole
+    ? pointConsoleAtServices(byService, endpoint, health)
+    : { consoleUrl: undefined, consoleSecrets: {} };
   return {
     ...routed,
     common,
     data,
     endpoint,
-    health: healthOf((name) => [...shared, ...byService[name]]),
+    health,
     engine,
     models: [common.model, ...(judge.judgeModel === undefined ? [] : [judge.judgeModel])],
     batchSize: batchSize ?? defaultTrainingSettings(common.model).batchSize,
-    judgeSecrets,
+    secretsOf: { judge: judgeSecrets, console: consoleSecrets },
+    consoleUrl,
     isFirstStart: !existsSync(data.serviceLogs),
   };
 }
@@ -70,4 +79,21 @@ function pointJudgeAtServing(
   judge.push('--openai-base-url', `${endpoint.url}/v1`);
   const apiKey = keyOf(endpointSettings(serving));
   return apiKey === undefined || hasKey ? {} : { CLAWLOOP_JUDGE_OPENAI_API_KEY: apiKey };
+}
+
+/** The console asks serving and the health ports, and takes serving's access key unless it has its own. */
+function pointConsoleAtServices(
+  { serving, console: flags }: RoutedFlags['byService'],
+  endpoint: Endpoint,
+  health: HealthUrls,
+) {
+  const { host, port, ...own } = consoleSettings(flags);
+  // in front, so that a flag of the console itself wins
+  flags.unshift('--serving-url', endpoint.url);
+  for (const [name, url] of Object.entries(health)) flags.unshift(`--${name}-url`, url ?? 'unknown');
+  const apiKey = keyOf(endpointSettings(serving));
+  const hasKey = keyOf(own) !== undefined;
+  const consoleSecrets: Readonly<Record<string, string>> =
+    apiKey === undefined || hasKey ? {} : { CLAWLOOP_CONSOLE_API_KEY: apiKey };
+  return { consoleUrl: reachableUrl(host, port), consoleSecrets };
 }

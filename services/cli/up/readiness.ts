@@ -33,6 +33,22 @@ export async function withKeysOf(path: string, endpoint: Endpoint): Promise<Endp
   return { ...endpoint, needsKey: endpoint.needsKey || keys.length > 0 };
 }
 
+/** ms; the address of the console is printed in any case */
+const CONSOLE_LIMIT_MS = 5_000;
+
+/** Resolves when the console answers, after five seconds, or when the signal aborts. */
+export async function waitUntilListening(url: string, signal: AbortSignal): Promise<void> {
+  const started = monotonicNow();
+  while (!signal.aborted && monotonicNow() - started < CONSOLE_LIMIT_MS) {
+    const answers = await fetch(`${url}/healthz`, { signal }).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (answers) return;
+    await pause(POLL_MS, signal);
+  }
+}
+
 /** Resolves when `/readyz` reports ready or the signal aborts. @throws Error after ten minutes */
 export async function waitUntilReady(endpoint: Endpoint, signal: AbortSignal): Promise<void> {
   const started = monotonicNow();

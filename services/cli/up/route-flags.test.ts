@@ -39,7 +39,13 @@ test('queue flags go to the services with a queue', () => {
   ]);
   const queue = ['--queue', 'redis', '--redis-url', 'redis://r:6379'];
   expect(shared).toEqual(['--log', 'kafka']);
-  expect(byService).toEqual({ serving: [], collector: [], judge: queue, trainer: queue });
+  expect(byService).toEqual({
+    serving: [],
+    collector: [],
+    judge: queue,
+    trainer: queue,
+    console: ['--queue', 'redis'],
+  });
 });
 
 test('a word without a flag is refused', () => {

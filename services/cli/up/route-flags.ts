@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { CollectorConfig } from '../../../shared/config/collector.ts';
 import { CommonConfig } from '../../../shared/config/common.ts';
+import { ConsoleConfig } from '../../../shared/config/console.ts';
 import { JudgeConfig } from '../../../shared/config/judge.ts';
 import { QueueConfig } from '../../../shared/config/queue.ts';
 import { ServingConfig } from '../../../shared/config/serving.ts';
@@ -14,6 +15,8 @@ export type RoutedFlags = {
   /** for every service: `--data-folder X` */
   readonly shared: readonly string[];
   readonly byService: Readonly<Record<ServiceName, string[]>>;
+  /** whether the console runs too */
+  readonly hasConsole: boolean;
   /** folder for sessions that have ended; undefined: no export */
   readonly sessionsExport?: string;
 };
@@ -25,13 +28,24 @@ export type RoutedFlags = {
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
   let sessionsExport: string | undefined;
-  const byService: Record<ServiceName, string[]> = { serving: [], collector: [], judge: [], trainer: [] };
+  const byService: Record<ServiceName, string[]> = {
+    serving: [],
+    collector: [],
+    judge: [],
+    trainer: [],
+    console: [],
+  };
+  let hasConsole = true;
   for (let index = 0; index < argv.length; index++) {
     const [flag = '', inline] = argv[index]!.split(/=(.*)/s);
     if (!flag.startsWith('--'))
       throw new UsageError(
         `'${flag}' is not a flag; with npm, put two dashes before the flags: npm start -- --port 8700`,
       );
+    if (flag === '--no-console') {
+      hasConsole = false;
+      continue;
+    }
     const next = argv[index + 1];
     const value = inline ?? (next !== undefined && !next.startsWith('--') ? argv[++index] : undefined);
     if (flag === '--sessions-export') {
@@ -44,7 +58,7 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
     if (targets === 'all') shared.push(flag, ...words);
     else for (const [service, name] of targets) byService[service].push(name, ...words);
   }
-  return { shared, byService, ...defined({ sessionsExport }) };
+  return { shared, byService, hasConsole, ...defined({ sessionsExport }) };
 }
 
 const schemas = {
@@ -52,6 +66,7 @@ const schemas = {
   collector: CollectorConfig,
   judge: JudgeConfig,
   trainer: TrainerConfig,
+  console: ConsoleConfig,
 };
 const flagsByService = Object.fromEntries(
   serviceNames.map((name) => [name, flagsOf(schemas[name] as unknown as z.ZodObject, name)]),

@@ -4,15 +4,15 @@ import { aborted } from '../../../shared/lang/async.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
+import { createCautions } from '../../../shared/views/cautions.ts';
 import { commandFlags } from '../config.ts';
 import { demoNote } from '../real-work.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
-import { createCautions } from '../views/cautions.ts';
 import { banner } from './banner.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { openLiveLine } from './live-line.ts';
 import type { UpPlan } from './plan.ts';
-import { waitUntilReady, withKeysOf } from './readiness.ts';
+import { waitUntilListening, waitUntilReady, withKeysOf } from './readiness.ts';
 import { writeRunning } from './running.ts';
 import { createStatus, formatStatus } from './status.ts';
 import { stepProgressOf } from './step-progress.ts';
@@ -41,7 +41,10 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
       const step = service === 'trainer' ? stepProgressOf(line) : undefined;
       if (step !== undefined) status.onStep(step);
     },
-    refused: (service, reason) => fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE),
+    refused: (service, reason) => {
+      if (service === 'console') live.print(`the console does not run, all else does:\n${reason}`);
+      else fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE);
+    },
   });
   const cautions = watchCautions(live.print);
   const observe = (event: ClawLoopEvent) => {
@@ -53,9 +56,10 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
   waitUntilReady(plan.endpoint, stop.signal).then(
     async () => {
       const endpoint = await withKeysOf(plan.data.keys, plan.endpoint);
+      if (plan.consoleUrl !== undefined) await waitUntilListening(plan.consoleUrl, stop.signal);
       if (stop.signal.aborted) return;
       isReady = true;
-      live.print(banner(endpoint, plan.data.root, plan.common));
+      live.print(banner(endpoint, plan.data.root, { ...plan.common, consoleUrl: plan.consoleUrl }));
       for (const note of notesAtStart(plan)) live.print(`note: ${note}`);
     },
     (error: Error) => fail(error.message),
@@ -75,15 +79,16 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
 function startAll(plan: UpPlan, events: SupervisorEvents): readonly Supervised[] {
   const start = (name: ProcessName, flags: readonly string[]): Supervised => {
     const hidden = hideSecrets(name, flags);
-    const secrets = { ...hidden.secrets, ...(name === 'judge' ? plan.judgeSecrets : {}) };
-    const isOptional = name === EXPORTER;
+    const secrets = { ...hidden.secrets, ...(name === EXPORTER ? {} : plan.secretsOf[name]) };
+    const isOptional = name === EXPORTER || name === 'console';
     return supervise(
       name,
       { flags: hidden.flags, secrets, logFolder: plan.data.serviceLogs, isOptional },
       events,
     );
   };
-  const services = serviceNames.map((name) => start(name, [...plan.shared, ...plan.byService[name]]));
+  const names = serviceNames.filter((name) => name !== 'console' || plan.hasConsole);
+  const services = names.map((name) => start(name, [...plan.shared, ...plan.byService[name]]));
   if (plan.sessionsExport === undefined) return services;
   return [...services, start(EXPORTER, [...commandFlags(plan.shared), '--into', plan.sessionsExport])];
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { NO_KEY } from '../http/access.ts';
+import { NO_KEY } from '../../../shared/runtime/known-keys.ts';
 
 /**
  * The salt that separates the cached prompts of one access key from those of others, so that cache hits reveal nothing

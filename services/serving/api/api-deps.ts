@@ -1,4 +1,6 @@
+import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { AnswerDeps } from '../answer/answer-request.ts';
+import type { HeadView } from '../heads/head-view.ts';
 import type { Access } from '../http/access.ts';
 import type { Leases } from '../sessions/leases.ts';
 import type { NamedSessions } from '../sessions/named-sessions.ts';
@@ -9,6 +11,10 @@ import type { Conversations } from './responses/conversations.ts';
 export type ApiDeps = AnswerDeps & {
   readonly access: Access;
   readonly conversations: Conversations;
+  /** for what an operator asks; answers are recorded by the recorder */
+  readonly log: Pick<EventLog, 'append' | 'read' | 'follow' | 'ends'>;
+  /** heads by the log, also if the engine serves only the base */
+  readonly lineage: Pick<HeadView, 'of' | 'reachEnd'>;
   /** sessions of the session protocol */
   readonly sessions: Sessions;
   /** environments of sessions */

@@ -5,6 +5,7 @@ import { registerEnvironments } from './environments.ts';
 import { registerFeedback } from './feedback.ts';
 import { registerMessages } from './messages/messages.ts';
 import { registerModels } from './models.ts';
+import { registerOperator } from './operator.ts';
 import { registerResponses } from './responses/responses.ts';
 import { registerRewardSessions } from './reward-sessions.ts';
 import { registerSessions } from './sessions.ts';
@@ -19,4 +20,5 @@ export function registerRoutes(server: FastifyInstance, deps: ApiDeps): void {
   registerSessions(server, deps);
   registerRewardSessions(server, deps);
   registerEnvironments(server, deps);
+  registerOperator(server, deps);
 }

@@ -13,6 +13,10 @@ export type AdapterHead = {
   /** A former or current head whose checkpoint still exists; version 0 always does. */
   readonly find: (version: number) => PolicyVersion | undefined;
   readonly kept: () => readonly number[];
+  /** Whether the version was ever the head. */
+  readonly wasServed: (version: number) => boolean;
+  /** Number of the last batch; 0: none. */
+  readonly lastBatch: () => number;
   /** Calls the listener when the view is caught up, and then whenever the head changes. */
   readonly onHead: (listener: (head: PolicyVersion) => void) => void;
 };
@@ -137,6 +141,8 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
         .map(Number)
         .filter((version) => isKept(find(version)))
         .sort((a, b) => a - b),
+    wasServed: (version) => state.versions[version] !== undefined,
+    lastBatch: () => state.n,
     onHead: (listener) => {
       listeners.push(listener);
       if (caughtUp) listener(head());
@@ -168,6 +174,8 @@ export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
     head: () => ({ version: 0 }),
     find: (version) => (version === 0 ? { version } : undefined),
     kept: () => [0],
+    wasServed: (version) => version === 0,
+    lastBatch: () => 0,
     onHead: (listener) => listener({ version: 0 }),
   }),
   reachEnd: async () => {},

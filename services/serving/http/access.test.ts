@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServingConfig } from '../../../shared/config/serving.ts';
 import { createAccessKey, readAccessKeys, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
 import { isLoopback } from '../../../shared/runtime/is-loopback.ts';
-import { type AccessOptions, CONFIGURED_KEY, NO_KEY, openAccess as openAny } from './access.ts';
+import { CONFIGURED_KEY, NO_KEY } from '../../../shared/runtime/known-keys.ts';
+import { type AccessOptions, openAccess as openAny } from './access.ts';
 import { newSessionKey, writeSessionKey } from './session-key.ts';
 
 const sessionSecret = Buffer.alloc(32, 7);

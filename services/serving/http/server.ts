@@ -10,10 +10,12 @@ import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import { type Readiness, registerHealth } from '../../../shared/runtime/health.ts';
 import { hostName, isLoopback } from '../../../shared/runtime/is-loopback.ts';
+import { bearerOf } from '../../../shared/runtime/known-keys.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { createWrongKeys } from '../../../shared/runtime/wrong-keys.ts';
 import { ServingError } from '../errors.ts';
 import type { ServingMetrics } from '../metrics.ts';
-import { type Access, bearerOf, type Caller, refuseUnserved } from './access.ts';
+import { type Access, type Caller, refuseUnserved } from './access.ts';
 import { callerIfKnown, callerOf, decorateCaller, setCaller } from './caller.ts';
 import { limitConnections } from './connections.ts';
 import { allowOrigins } from './cors.ts';
@@ -24,7 +26,6 @@ import { isMessagesPath, messagesError } from './messages-error-body.ts';
 import { mostBodyBytes, readJsonBodies } from './request-bodies.ts';
 import { isSessionKey } from './session-key.ts';
 import { watchRoutes } from './unknown-request.ts';
-import { createWrongKeys } from './wrong-keys.ts';
 
 /** Liveness probes: open to everybody, under any host name. */
 const alwaysOpen: ReadonlySet<string> = new Set(['/health', '/healthz']);

@@ -80,7 +80,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
       tellIfFailed();
       await deployment.up();
       say('serving is ready');
-      for (const service of ['serving', 'collector', 'judge', 'trainer', 'kafka', 'valkey']) {
+      for (const service of ['serving', 'collector', 'judge', 'trainer', 'console', 'kafka', 'valkey']) {
         const healthy = () =>
           deployment.podman(service, 'healthcheck', 'run', '{}').then(
             () => true,
@@ -112,13 +112,13 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
   test('a container has the keys that it needs, and writes to its volume alone', async () => {
     tellIfFailed();
     const holders: string[] = [];
-    for (const service of ['serving', 'collector', 'judge', 'trainer']) {
+    for (const service of ['serving', 'collector', 'judge', 'trainer', 'console']) {
       const environment = await deployment.exec(service, 'env');
       if (environment.includes(deployment.apiKey)) holders.push(service);
       await expect(deployment.exec(service, 'touch', '/app/x')).rejects.toThrow(/read-only/i);
       expect((await deployment.exec(service, 'stat', '-c', '%a', '/data')).trim()).toBe('700');
     }
-    expect(holders).toEqual(['serving', 'judge']);
+    expect(holders).toEqual(['serving', 'judge', 'console']);
   });
 
   test('kcat and the console tools of Kafka read the topics and show the folds as groups', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyRequest, type WireRequest } from '../serving-fuzz-requests.ts';
+import { anyRequest, operatorPaths, type WireRequest } from '../serving-fuzz-requests.ts';
 import { hostilePieces, hostileSchema, unfoldingSchema } from './hostile.ts';
 
 /** Bearer values of the run: two access keys, a session key, and wrong ones. */
@@ -156,6 +156,21 @@ const protocol = (id: fc.Arbitrary<string>) =>
       .map((body) => post('/v1/feedback', body)),
   );
 
+const operator = (id: fc.Arbitrary<string>) =>
+  fc
+    .tuple(
+      fc.constantFrom(...operatorPaths),
+      fc.record({
+        adapter: maybe(fc.oneof(fc.constant('default'), value)),
+        version: maybe(fc.oneof(fc.constantFrom(0, 1, 2), value)),
+        reason: maybe(text),
+        turn_id: maybe(id),
+        at: maybe(fc.oneof(fc.constant({ partition: 0, offset: 0 }), value)),
+        last: maybe(value),
+      }),
+    )
+    .map(([path, body]) => post(path, body));
+
 /** Requests over every route, each with one of the keys; `ids` are those of answers that were given. */
 export function requestOver(keys: Keys, ids: readonly string[]): fc.Arbitrary<WireRequest> {
   const id = fc.oneof(
@@ -171,6 +186,7 @@ export function requestOver(keys: Keys, ids: readonly string[]): fc.Arbitrary<Wi
         { weight: 3, arbitrary: messages },
         { weight: 3, arbitrary: responses(id) },
         { weight: 3, arbitrary: protocol(id) },
+        { weight: 1, arbitrary: operator(id) },
       ),
       fc.constantFrom(...keys),
     )

@@ -69,7 +69,10 @@ export async function until<Result>(
   throw new Error(`waited ${limitMs / 1000} s in vain: ${what}`);
 }
 
-/** `clawloop up` on free ports and the given data folder; resolves when serving is ready. */
+/**
+ * `clawloop up` on free ports and the given data folder; resolves when serving is ready. The console runs only if a
+ * flag of the console is given.
+ */
 export async function startClawLoop(dataFolder: string, flags: readonly string[] = []): Promise<ClawLoop> {
   const [port, ...health] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const ports = ['collector', 'judge', 'trainer'].flatMap((name, index) => [
@@ -78,7 +81,15 @@ export async function startClawLoop(dataFolder: string, flags: readonly string[]
   ]);
   const child = spawn(
     process.execPath,
-    [...nodeFlags, cli, 'up', '--data-folder', dataFolder, '--port', String(port), ...ports, ...flags],
+    [
+      ...nodeFlags,
+      cli,
+      'up',
+      ...['--data-folder', dataFolder, '--port', String(port)],
+      ...ports,
+      ...(flags.some((flag) => flag.startsWith('--console-')) ? [] : ['--no-console']),
+      ...flags,
+    ],
     // the channel ends it with a test process that is killed
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
   );

@@ -49,6 +49,7 @@ test.skipIf(process.platform !== 'linux')('a data folder where none can be made'
   expect(await refusal('collector', ['--data-folder', '/proc/x'])).toContain('cannot write to /proc/x');
   const { code, stderr } = await clawloop([
     'up',
+    '--no-console',
     '--data-folder',
     '/proc/x',
     '--port',
@@ -113,6 +114,7 @@ test.skipIf(!canClose)('a folder and a log of somebody else', async () => {
 test('up refuses a model that is not there before it starts anything', async () => {
   const { code, stdout, stderr } = await clawloop([
     'up',
+    '--no-console',
     '--data-folder',
     fresh('up'),
     '--model',
@@ -130,6 +132,7 @@ test('up stops everything where one service is refused, and says why', async () 
   const ports = { collector: '0', judge: taken, trainer: '0' };
   const { code, stdout } = await clawloop([
     'up',
+    '--no-console',
     '--data-folder',
     fresh('up'),
     '--port',

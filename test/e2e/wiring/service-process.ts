@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { until } from '../harness/clawloop.ts';
 
-export type ServiceName = 'serving' | 'collector' | 'judge' | 'trainer';
-export const serviceNames: readonly ServiceName[] = ['serving', 'collector', 'judge', 'trainer'];
+export type ServiceName = 'serving' | 'collector' | 'judge' | 'trainer' | 'console';
+export const serviceNames: readonly ServiceName[] = ['serving', 'collector', 'judge', 'trainer', 'console'];
 
 export type Ended = { readonly code: number | null; readonly output: string; readonly stderr: string };
 
@@ -33,7 +33,7 @@ export function startService(
     [
       '--disable-warning=ExperimentalWarning',
       `${root}/services/${name}/main.ts`,
-      name === 'serving' ? '--port' : '--health-port',
+      name === 'serving' || name === 'console' ? '--port' : '--health-port',
       '0',
       ...(flags.includes('--backend') ? [] : ['--backend', 'wasm']),
       ...flags,

@@ -60,6 +60,7 @@ test.concurrent('so does up, before it starts anything', async () => {
       '--disable-warning=ExperimentalWarning',
       cli,
       'up',
+      '--no-console',
       '--data-folder',
       join(folder, 'up'),
       '--port',

@@ -1,5 +1,5 @@
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
 
 export type VersionView = {
   readonly version: number;

@@ -1,9 +1,9 @@
-import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { type Topic, topics } from '../../shared/events/define-event.ts';
-import type { EventRejected } from '../../shared/events/event-rejected.ts';
-import { parseEvent, topicOf } from '../../shared/events/parse-event.ts';
-import type { EventLog } from '../../shared/log/event-log.ts';
-import { readTopic } from '../../shared/log/read-topic.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import { type Topic, topics } from '../events/define-event.ts';
+import type { EventRejected } from '../events/event-rejected.ts';
+import { parseEvent, topicOf } from '../events/parse-event.ts';
+import type { EventLog, Heading, Recorded } from './event-log.ts';
+import { readToEnd, readTopic } from './read-topic.ts';
 
 /** The plan for one dead letter. */
 export type Redrive =
@@ -18,7 +18,10 @@ export type Redrive =
  * its event is already in the topic for that group, or is put back by another letter. The rejected record does
  * not count for its group, even if this code can read it now: that group has passed it.
  */
-export async function planRedrive(log: EventLog, last?: number): Promise<readonly Redrive[]> {
+export async function planRedrive(
+  log: Pick<EventLog, 'follow' | 'ends'>,
+  last?: number,
+): Promise<readonly Redrive[]> {
   const letters: EventRejected[] = [];
   await readTopic(log, 'dead-letters', ({ event }) => {
     if (event.type === 'event.rejected') letters.push(event);
@@ -27,17 +30,24 @@ export async function planRedrive(log: EventLog, last?: number): Promise<readonl
   const chosen = last === undefined ? letters : letters.slice(Math.max(0, letters.length - last));
   const parsed = chosen.map(parseLetter);
   const wanted = new Set(parsed.flatMap((redrive) => (redrive.kind === 'left' ? [] : [redrive.event.id])));
+  const headings = new Set(
+    parsed.flatMap((redrive) =>
+      redrive.kind === 'left' ? [] : [`${redrive.event.type} ${redrive.event.subject}`],
+    ),
+  );
   const rejected = new Set(letters.map(({ data }) => `${data.group} ${place(data.topic, data.at)}`));
   const groups = new Set(letters.map(({ data }) => data.group));
   const standing = new Set<string>();
   for (const topic of new Set(
     parsed.flatMap((redrive) => (redrive.kind === 'left' ? [] : [topicOf(redrive.event)])),
   )) {
-    await readTopic(log, topic, ({ event, at }) => {
+    const onRecord = ({ event, at }: Recorded) => {
       if (!wanted.has(event.id)) return;
       for (const group of event.redrivenfor?.split(',') ?? groups)
         if (!rejected.has(`${group} ${place(topic, at)}`)) standing.add(`${group} ${event.id}`);
-    });
+    };
+    const wants = ({ type, subject }: Heading) => headings.has(`${type} ${subject}`);
+    await readToEnd(log, topic, onRecord, { until: await log.ends(topic), wants });
   }
   const lacking = Map.groupBy(
     parsed.flatMap((redrive) =>

@@ -1,5 +1,5 @@
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { type WishKind, wishes, wishesIn } from '../../../shared/wishes/wishes.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import { type WishKind, wishes, wishesIn } from '../wishes/wishes.ts';
 
 /** Two people on one adapter with opposite wishes. */
 export type OppositePeople = {

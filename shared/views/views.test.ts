@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { createPolicyView } from './policy-view.ts';
 import { describeStage, describeVerdict, isUnheard, TurnViews } from './turn-view.ts';
 
@@ -133,4 +133,21 @@ test('an unheard reaction is known; going on is not a reaction to the answer', (
   };
   expect([judged('a', {}), judged('b', { reaction: 'moved-on' })]).toEqual([true, false]);
   expect(turns.get('a')!.reaction).toBe('That was a lot to read.');
+});
+
+test('the latest sample of a turn decides its stage, unless an earlier one trained', () => {
+  const ready = (sampleId: string) => event('sample.ready', `${sampleId}/ready`, { sampleId });
+  const dropped = (sampleId: string, reason: string) =>
+    event('sample.dropped', `${sampleId}/dropped`, { sampleId, reason });
+  const stageAfter = (...events: readonly ClawLoopEvent[]) => {
+    const views = new TurnViews();
+    for (const entry of [interaction('a'), ...events]) views.on(entry);
+    return describeStage(views.turns.get('a')!.stage);
+  };
+  const corrected = [ready('a'), ready('a~1'), dropped('a', 'corrected')];
+  expect(stageAfter(...corrected)).toBe('waiting for batch');
+  expect(stageAfter(...corrected, dropped('a~1', 'stale'))).toBe('not trained: stale');
+  const trained = [ready('a'), batch(1, 0, 'a'), promoted(1, 0)];
+  expect(stageAfter(...trained, dropped('a~1', 'too-late'))).toBe('trained in v1');
+  expect(stageAfter(...trained, ready('a~1'), dropped('a~1', 'stale'))).toBe('trained in v1');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { createCautions } from './cautions.ts';
 
 /** The fields of an event that the view reads. */

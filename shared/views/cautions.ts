@@ -1,4 +1,4 @@
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { createPeopleView, type OppositePeople } from './people.ts';
 
 /** A warning about learning, with advice. It contains no text of conversations. */

@@ -1,19 +1,20 @@
-import { spokenMessages } from '../../../shared/chat/client-blocks.ts';
-import { isHuman } from '../../../shared/chat/message.ts';
-import { userWords } from '../../../shared/chat/normalise.ts';
-import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import type { ChatMessage } from '../../../shared/events/chat-message.ts';
-import type { Disagreement } from '../../../shared/events/disagreement.ts';
-import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
-import { topicOf } from '../../../shared/events/parse-event.ts';
-import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
-import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
-import { turnOfSample } from '../../../shared/events/sample-id.ts';
-import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
-import type { VoteCast } from '../../../shared/events/vote-cast.ts';
-import { defined } from '../../../shared/lang/defined.ts';
-import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import { spokenMessages } from '../chat/client-blocks.ts';
+import { isHuman } from '../chat/message.ts';
+import { userWords } from '../chat/normalise.ts';
+import type { BatchSubmitted } from '../events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { ChatMessage } from '../events/chat-message.ts';
+import type { Disagreement } from '../events/disagreement.ts';
+import type { InteractionCompleted } from '../events/interaction-completed.ts';
+import type { JudgmentReached } from '../events/judgment-reached.ts';
+import { topicOf } from '../events/parse-event.ts';
+import type { PolicyPromoted } from '../events/policy-promoted.ts';
+import type { SampleDropped } from '../events/sample-dropped.ts';
+import { turnOfSample } from '../events/sample-id.ts';
+import type { TurnSkipped } from '../events/turn-skipped.ts';
+import type { VoteCast } from '../events/vote-cast.ts';
+import { defined } from '../lang/defined.ts';
+import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
 
 /** Stage of an interaction on its way to training. */
 export type TurnStage =
@@ -61,21 +62,53 @@ export type TurnView = {
   readonly stage: TurnStage;
 };
 
+type Options = {
+  /** Shortens the texts of a turn, for a reader that keeps many turns; default: whole texts. */
+  readonly shorten?: (text: string) => string;
+  /** Called with the id of each turn that an event changed. */
+  readonly changed?: (turnId: string) => void;
+};
+
 /** Follows turns from message to gradient. Feed it the topics in the order of the loop. */
 export class TurnViews {
+  readonly #shorten: (text: string) => string;
+  readonly #changed: (turnId: string) => void;
   readonly #turns = new Map<string, TurnView>();
   readonly turns: ReadonlyMap<string, TurnView> = this.#turns;
   readonly #batches = new Map<string, readonly string[]>();
+  /** by turn: its latest sample, which decides the stage; a revised verdict makes another one */
+  readonly #samples = new Map<string, string>();
+  /** turns that trained, so that the end of a later sample does not hide it */
+  readonly #trained = new Map<string, TurnStage>();
   readonly #votesSeen = new Set<string>();
   readonly #heads = new Map<string, HeadState>();
 
+  constructor({ shorten = (text) => text, changed = () => {} }: Options = {}) {
+    this.#shorten = shorten;
+    this.#changed = changed;
+  }
+
   #update(id: string, changes: Partial<TurnView>): void {
     const turn = this.#turns.get(id);
-    if (turn !== undefined) this.#turns.set(id, { ...turn, ...changes });
+    if (turn === undefined) return;
+    this.#turns.set(id, { ...turn, ...changes });
+    this.#changed(id);
+  }
+
+  #onInteraction(event: InteractionCompleted): void {
+    const { interactionId: id } = event.data;
+    if (this.#turns.has(id)) return;
+    const turn = viewOf(event);
+    const { asked, answered } = turn;
+    this.#turns.set(id, { ...turn, asked: this.#shorten(asked), answered: this.#shorten(answered) });
+    this.#changed(id);
   }
 
   #endBatch(batchId: string, stage: TurnStage): void {
-    for (const id of this.#batches.get(batchId) ?? []) this.#update(turnOfSample(id), { stage });
+    for (const id of this.#batches.get(batchId) ?? []) {
+      if (stage.kind === 'trained') this.#trained.set(turnOfSample(id), stage);
+      this.#update(turnOfSample(id), { stage });
+    }
     this.#batches.delete(batchId);
   }
 
@@ -110,18 +143,26 @@ export class TurnViews {
       });
   }
 
-  /** Whether another sample of the turn replaces this one, or decides the stage. */
-  #hasOtherSample({ sampleId, reason }: SampleDropped['data']): boolean {
-    const stage = this.#turns.get(turnOfSample(sampleId))?.stage.kind ?? '';
-    const isActive = ['waiting-for-batch', 'in-batch', 'trained'].includes(stage);
-    return reason === 'corrected' || (turnOfSample(sampleId) !== sampleId && isActive);
+  #onReady(sampleId: string): void {
+    const turn = turnOfSample(sampleId);
+    this.#samples.set(turn, sampleId);
+    if (this.#turns.get(turn)?.stage.kind !== 'in-batch')
+      this.#update(turn, { stage: { kind: 'waiting-for-batch' } });
+  }
+
+  /** Another sample of the turn may decide its stage: a later one, one in a batch, or one that trained. */
+  #onDropped({ sampleId, reason, rule }: SampleDropped['data']): void {
+    const turn = turnOfSample(sampleId);
+    const isOther = (this.#samples.get(turn) ?? sampleId) !== sampleId;
+    if (reason === 'corrected' || isOther || this.#turns.get(turn)?.stage.kind === 'in-batch') return;
+    const stage = this.#trained.get(turn) ?? { kind: 'not-trained', reason };
+    this.#update(turn, { ...defined({ rule }), stage });
   }
 
   readonly on = (event: ClawLoopEvent): void => {
     switch (event.type) {
       case 'interaction.completed':
-        if (!this.#turns.has(event.data.interactionId))
-          this.#turns.set(event.data.interactionId, viewOf(event));
+        this.#onInteraction(event);
         break;
       case 'turn.completed': {
         const { turnId, session, settle, rule, disagreement } = event.data;
@@ -131,12 +172,12 @@ export class TurnViews {
           rule,
           disagreement,
           stage: { kind },
-          reaction: spokenIn(event.data.next),
+          reaction: this.#shorten(spokenIn(event.data.next)),
         });
         break;
       }
       case 'turn.continued':
-        this.#update(event.data.turnId, { reaction: spokenIn(event.data.next) });
+        this.#update(event.data.turnId, { reaction: this.#shorten(spokenIn(event.data.next)) });
         break;
       case 'turn.skipped':
         this.#onSkipped(event);
@@ -159,14 +200,10 @@ export class TurnViews {
         break;
       }
       case 'sample.ready':
-        this.#update(turnOfSample(event.data.sampleId), { stage: { kind: 'waiting-for-batch' } });
+        this.#onReady(event.data.sampleId);
         break;
       case 'sample.dropped':
-        if (this.#hasOtherSample(event.data)) break;
-        this.#update(turnOfSample(event.data.sampleId), {
-          ...defined({ rule: event.data.rule }),
-          stage: { kind: 'not-trained', reason: event.data.reason },
-        });
+        this.#onDropped(event.data);
         break;
       case 'batch.submitted':
         this.#onBatch(event);
@@ -197,7 +234,7 @@ const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: 
     ? { kind: 'trained', batchId, version: to }
     : { kind: 'not-trained', reason: 'parent-rolled-back' };
 
-function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.completed' }>): TurnView {
+function viewOf({ time, data }: InteractionCompleted): TurnView {
   const lastWords = spokenMessages(data.messages).findLast(isHuman) ?? data.messages.findLast(isHuman);
   return {
     turnId: data.interactionId,
@@ -220,10 +257,7 @@ function viewOf({ time, data }: Extract<ClawLoopEvent, { type: 'interaction.comp
   };
 }
 
-const stageOf = ({
-  live,
-  settle,
-}: Extract<ClawLoopEvent, { type: 'interaction.completed' }>['data']): TurnStage =>
+const stageOf = ({ live, settle }: InteractionCompleted['data']): TurnStage =>
   !live
     ? { kind: 'not-trained', reason: 'pinned' }
     : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };

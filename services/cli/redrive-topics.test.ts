@@ -8,9 +8,9 @@ import { SessionStarted } from '../../shared/events/session-started.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { readTopic } from '../../shared/log/read-topic.ts';
+import { planRedrive } from '../../shared/log/redrive.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
-import { planRedrive } from './redrive.ts';
 import { redriveTopics } from './redrive-topics.ts';
 
 let folder: string;

@@ -1,0 +1,169 @@
+import type { AuditResult } from '../audits.ts';
+import type { DiskUse, FoldLag, ServiceState } from '../look-around.ts';
+import type { DeadLetter } from '../model/console-model.ts';
+import type { Decision, ShownVersion } from '../model/decisions.ts';
+import type { Facets, TurnFilter } from '../model/find-turns.ts';
+import type { LearningView } from '../model/learning.ts';
+import type { Place } from '../model/place.ts';
+import type { Explanation } from '../reasons.ts';
+
+/** What the page receives. Times are ms since 1970 or ISO texts. */
+
+export type AdapterState = {
+  readonly name: string;
+  readonly head: number;
+  readonly served: number | null;
+  readonly isPaused: boolean;
+  /** the version that is being trained */
+  readonly training: number | null;
+  /** samples that wait for a batch */
+  readonly waiting: number;
+};
+
+export type Overview = {
+  readonly logId: string;
+  readonly model: string;
+  /** address of serving for clients */
+  readonly clientUrl: string;
+  readonly needsKey: boolean;
+  /** 0 to 1: how much of the log has been read */
+  readonly progress: number;
+  readonly turns: number;
+  readonly adapters: readonly AdapterState[];
+  readonly cautions: readonly { readonly id: string; readonly what: string; readonly advice?: string }[];
+  readonly firstRun: {
+    readonly chatted: boolean;
+    readonly reacted: boolean;
+    readonly judged: boolean;
+    readonly learned: boolean;
+  };
+};
+
+/** A message of the live stream. `turns`: the first ids that changed; more may have. */
+export type Change = Overview & {
+  readonly changed: { readonly turns: readonly string[]; readonly versions: boolean };
+};
+
+export type TurnItem = {
+  readonly id: string;
+  readonly time: number;
+  readonly session: string;
+  readonly person: string;
+  readonly user: string | null;
+  readonly adapter: string;
+  readonly version: number;
+  readonly live: boolean;
+  readonly asked: string;
+  readonly answered: string;
+  readonly reaction: string;
+  readonly score: number | null;
+  readonly verdict: TurnFilter['verdict'] | null;
+  /** score, source and votes in words */
+  readonly verdictText: string;
+  readonly hints: readonly string[];
+  readonly outcome: NonNullable<TurnFilter['outcome']>;
+  /** in a few words */
+  readonly stage: string;
+  readonly reason: string | null;
+  readonly explanation: Explanation | null;
+  readonly trainedIn: number | null;
+  readonly isDeleted: boolean;
+};
+export type TurnPage = { readonly turns: readonly TurnItem[]; readonly next: string | null };
+export type TurnFacets = Facets;
+
+/** One record, its texts without secrets and its long lists shortened. */
+export type ShownRecord = {
+  readonly place: Place;
+  /** null: it is no longer in the log, or cannot be read */
+  readonly event: {
+    readonly id: string;
+    readonly type: string;
+    readonly source: string;
+    readonly time: string;
+    readonly subject: string;
+    readonly data: Readonly<Record<string, unknown>>;
+  } | null;
+};
+export type TurnDetail = {
+  readonly turn: TurnItem;
+  readonly rule: string;
+  /** in the order of the loop */
+  readonly records: readonly ShownRecord[];
+  readonly mayWithdraw: boolean;
+};
+export type RecordPage = ShownRecord & {
+  readonly ends: readonly number[];
+  readonly starts: readonly number[];
+};
+
+export type Learning = LearningView & { readonly adapter: string; readonly setAside: readonly string[] };
+
+export type Versions = {
+  readonly adapter: string;
+  readonly head: number;
+  readonly served: number | null;
+  readonly isPaused: boolean;
+  readonly training: number | null;
+  /** of the shown versions, and 0 */
+  readonly wasServed: readonly number[];
+  /** the latest, oldest first */
+  readonly versions: readonly ShownVersion[];
+  /** number of all versions */
+  readonly total: number;
+  /** newest first */
+  readonly decisions: readonly Decision[];
+  /** verdicts on answers of the shown versions */
+  readonly verdicts: LearningView['versions'];
+};
+
+export type Flow = {
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly records: number;
+    readonly ends: readonly number[];
+  }[];
+  readonly folds: readonly FoldLag[];
+  readonly services: readonly ServiceState[];
+  readonly letters: { readonly count: number; readonly latest: readonly DeadLetter[] };
+  readonly disk: DiskUse;
+  readonly audit: AuditResult | null;
+  readonly queue: string;
+};
+
+export type People = {
+  readonly keys: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly adapter: string | null;
+    readonly isOperator: boolean;
+    readonly createdAt: string;
+    readonly expiresAt: string | null;
+    readonly limits: string;
+  }[];
+  readonly people: readonly {
+    readonly key: string;
+    readonly turns: number;
+    readonly sessions: number;
+    readonly good: number;
+    readonly bad: number;
+    readonly last: number;
+  }[];
+};
+
+export type SessionItem = {
+  readonly session: string;
+  readonly person: string;
+  readonly adapter: string;
+  /** a rewarded session has one */
+  readonly task: string | null;
+  readonly isRewarded: boolean;
+  readonly isClosed: boolean;
+  readonly turns: number;
+  readonly trained: number;
+  readonly rewards: number;
+  readonly meanReward: number | null;
+  readonly first: number;
+  readonly last: number;
+};
+export type SessionPage = { readonly sessions: readonly SessionItem[]; readonly next: string | null };

@@ -1,0 +1,100 @@
+import type { AddressInfo } from 'node:net';
+import { keyOf } from '../../shared/config/configured-key.ts';
+import { ConsoleConfig } from '../../shared/config/console.ts';
+import { every } from '../../shared/lang/async.ts';
+import { monotonicNow } from '../../shared/runtime/clock.ts';
+import { isLoopback } from '../../shared/runtime/is-loopback.ts';
+import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
+import { openService } from '../../shared/runtime/open-service.ts';
+import { Refusal } from '../../shared/runtime/refusal.ts';
+import type { Change } from './api/shapes.ts';
+import { createAudits } from './audits.ts';
+import { followLog } from './follow-log.ts';
+import { createConsoleMetrics } from './metrics.ts';
+import { createCached } from './model/cached.ts';
+import { createConsoleModel } from './model/console-model.ts';
+import { lowerPriority } from './run-cli.ts';
+import { createConsoleServer } from './server.ts';
+
+/** Ids in a message; a page that shows others asks anyway when something changed. */
+const NAMED = 50;
+
+lowerPriority();
+const service = await openService('console', ConsoleConfig);
+const { config, log, logger, shutdown, data } = service;
+
+const model = createConsoleModel();
+/** Turns and versions that changed since the last message. */
+const changed = { turns: new Set<string>(), decisions: 0 };
+const collect = (): void => {
+  for (const id of model.turns.takeChanged()) if (changed.turns.size < NAMED) changed.turns.add(id);
+};
+
+async function start(): Promise<void> {
+  const keys = openKnownKeys({
+    path: data.keys,
+    configured: keyOf(config),
+    always: !isLoopback(config.host),
+  });
+  if (!isLoopback(config.host) && !(await keys.hasKey()))
+    throw new Refusal(
+      `refusing to listen on ${config.host} without an access key: create one with ` +
+        '`clawloop keys create NAME --operator`, or set CLAWLOOP_CONSOLE_API_KEY',
+    );
+  const reader = followLog({
+    log,
+    onRecord: model.on,
+    onRound: collect,
+    refreshMs: config.refreshMs,
+    signal: shutdown,
+  });
+  const deps = {
+    config,
+    log,
+    data,
+    model,
+    reader,
+    keys,
+    audits: createAudits(config, shutdown),
+    cached: createCached(model.revision, monotonicNow),
+    stopping: shutdown,
+  };
+  const metrics = createConsoleMetrics(service.metrics, {
+    turns: model.turns.size,
+    progress: reader.progress,
+    listeners: () => live.listeners(),
+  });
+  const { server, live, overview } = await createConsoleServer(deps, {
+    readiness: () =>
+      reader.isCaughtUp() ? undefined : `reading the log: ${Math.floor(100 * reader.progress())} %`,
+    registry: service.metrics,
+    logger,
+    metrics,
+  });
+  await server.listen({ host: config.host, port: config.port }).catch((error: Error) => {
+    throw new Refusal(
+      `cannot listen on ${config.host}:${config.port}: ${error.message}; give another --port ` +
+        '(--console-port with clawloop up), or 0 for any free port',
+    );
+  });
+  const { port } = server.server.address() as AddressInfo;
+  logger.info({ port, host: config.host }, 'listening');
+
+  /** What the last message was about. */
+  const told = { revision: -1, progress: 0 };
+  const tell = async (): Promise<void> => {
+    const [revision, progress] = [model.revision(), reader.progress()];
+    if (live.listeners() === 0 || (revision === told.revision && progress === told.progress)) return;
+    const versions = model.decisions.revision() !== changed.decisions;
+    const change: Change = { ...(await overview()), changed: { turns: [...changed.turns], versions } };
+    Object.assign(told, { revision, progress });
+    Object.assign(changed, { turns: new Set(), decisions: model.decisions.revision() });
+    live.send(change);
+  };
+  await service.run(
+    [reader.done, every(config.refreshMs, tell, shutdown)],
+    [() => server.close(), async () => live.close()],
+  );
+}
+
+await start();

@@ -1,0 +1,36 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** @param figures read when somebody asks */
+export function createConsoleMetrics(
+  registry: Registry,
+  figures: {
+    readonly turns: () => number;
+    readonly progress: () => number;
+    readonly listeners: () => number;
+  },
+) {
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('clawloop_console_turns', 'turns in memory', figures.turns);
+  gauge(
+    'clawloop_console_read_share',
+    'share of the log that was read at the start, 0 to 1',
+    figures.progress,
+  );
+  gauge('clawloop_console_listeners', 'open pages that follow the log', figures.listeners);
+  return {
+    requests: new Counter({
+      name: 'clawloop_console_requests_total',
+      help: 'requests of pages and programs',
+      labelNames: ['route', 'status'],
+      registers: [registry],
+    }),
+  };
+}

@@ -1,0 +1,99 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { Topic } from '../../../shared/events/define-event.ts';
+import { lineage, viewOf } from '../../../shared/lineage/head.ts';
+import type { Recorded } from '../../../shared/log/event-log.ts';
+import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
+import { type Place, packPlace, unpackPlace } from './place.ts';
+
+/** An event of `training` that is about versions, not samples. */
+export type Decision = {
+  readonly type: ClawLoopEvent['type'];
+  readonly time: string;
+  readonly place: Place;
+  /** what it says, without the parts that are long or known */
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+export type ShownVersion = VersionView & {
+  /** head: served now; lineage: an ancestor of it */
+  readonly role: 'head' | 'lineage' | '';
+  readonly turns: number;
+};
+
+/** Events of each adapter that stay in memory; a page shows the latest. */
+const KEPT = 2_000;
+/** Events of `training` that are about samples or wishes. */
+const others = /^(?:sample|wish)\./;
+/** Fields that the page reads from the log when somebody opens the record. */
+const long = new Set(['settings', 'samples', 'earlier', 'metrics', 'adapter']);
+
+type Kept = Omit<Decision, 'place'> & { readonly packed: number };
+
+/** The versions of all adapters, and what was decided about them. */
+export function createDecisions() {
+  const adapters = new Map<string, ReturnType<typeof createAdapter>>();
+  const of = (name: string) => {
+    const adapter = adapters.get(name) ?? createAdapter(name);
+    adapters.set(name, adapter);
+    return adapter;
+  };
+  let revision = 0;
+  return {
+    on: (record: Recorded, topic: Topic): void => {
+      if (topic !== 'training' || others.test(record.event.type)) return;
+      revision += 1;
+      of(record.event.subject).on(record);
+    },
+    names: (): readonly string[] => [...adapters.keys()].sort(),
+    of: (name: string) => of(name).shown(),
+    revision: () => revision,
+  };
+}
+
+function createAdapter(name: string) {
+  const policy = createPolicyView(name);
+  let decisions: Kept[] = [];
+  let served: number | undefined;
+  let isPaused = false;
+  const turnsOf = new Map<string, number>();
+  const on = ({ event, at }: Recorded): void => {
+    policy.on(event);
+    if (event.type === 'policy.loaded') served = event.data.version;
+    if (event.type === 'learning.paused') isPaused = true;
+    if (event.type === 'learning.resumed') isPaused = false;
+    if (event.type === 'batch.submitted') turnsOf.set(event.data.batchId, event.data.samples.length);
+    const packed = packPlace({ topic: 'training', ...at });
+    decisions.push({ type: event.type, time: event.time, packed, data: shortened(event.data) });
+    if (decisions.length > 2 * KEPT) decisions = decisions.slice(-KEPT);
+  };
+  const shown = () => {
+    const state = policy.head();
+    const path = new Set(lineage(viewOf(state), state.head));
+    const roleOf = (version: number) =>
+      version === state.head ? 'head' : path.has(version) ? 'lineage' : '';
+    const versions = [...policy.versions.values()].map(
+      (version): ShownVersion => ({
+        ...version,
+        role: roleOf(version.version),
+        turns: turnsOf.get(version.batchId) ?? 0,
+      }),
+    );
+    return {
+      name,
+      head: state.head,
+      served,
+      isPaused,
+      /** the version that is being trained */
+      training: state.open?.n,
+      wasServed: Object.keys(state.versions).map(Number),
+      versions,
+      decisions: decisions
+        .slice(-KEPT)
+        .map(({ packed, ...decision }): Decision => ({ ...decision, place: unpackPlace(packed) })),
+    };
+  };
+  return { on, shown };
+}
+
+const shortened = (data: object): Decision['data'] =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => !long.has(name)));

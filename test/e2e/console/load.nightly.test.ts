@@ -1,0 +1,118 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
+import { freePort, until } from '../harness/clawloop.ts';
+import { loopOnFolder } from '../harness/loop-on-folder.ts';
+import { startService, untilReady } from '../wiring/service-process.ts';
+import { describeWithBrowser } from './browser.ts';
+
+const CHATS = 200;
+const PAGES = 10;
+/** each round measures without and with the console */
+const ROUNDS = 4;
+const KILLS = 20;
+
+describeWithBrowser('the console beside many chats', () => {
+  const on = loopOnFolder();
+  let url: string;
+
+  const client = () => new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'any', maxRetries: 0 });
+  /** ms of each answer */
+  const chatAll = (count: number): Promise<readonly number[]> => {
+    const openai = client();
+    return Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const began = performance.now();
+        await openai.chat.completions.create({
+          model: 'clawloop',
+          messages: [{ role: 'user', content: `How do I pack for trip number ${n}?` }],
+          max_tokens: 24,
+        });
+        return performance.now() - began;
+      }),
+    );
+  };
+  const start = async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    await on.start('--console-port', String(port), '--serving-max-concurrent-per-key', '256');
+    await until('the console is ready', () =>
+      fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    await on.run('learning', 'pause'); // a step would take the processor from both sides
+  };
+
+  test('200 concurrent chats take as long with ten open pages as without the console', async () => {
+    await start();
+    // people open pages on other machines: here the browser takes only what nobody else wants
+    const path = join(on.folder, 'browser');
+    writeFileSync(path, `#!/bin/sh\nexec nice -n 19 '${findBrowser(undefined)}' "$@"\n`);
+    chmodSync(path, 0o755);
+    const { chromium } = await import('playwright-core');
+    const browser = await chromium.launch({
+      executablePath: path,
+      chromiumSandbox: process.getuid?.() !== 0,
+      args: ['--disable-gpu'],
+    });
+    const pages = ['', 'turns', 'learning', 'versions', 'people'];
+    await Promise.all(
+      Array.from({ length: PAGES }, async (_, n) => {
+        const page = await browser.newPage();
+        await page.goto(`${url}/#/${pages[n % pages.length]}`);
+        await page.waitForSelector('.dot.live');
+      }),
+    );
+    const { console: pid } = await on.loop.pids();
+    await chatAll(CHATS); // warm
+    const times: Record<'without' | 'with', number[]> = { without: [], with: [] };
+    for (let round = 0; round < ROUNDS; round++)
+      for (const name of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
+        process.kill(pid!, name === 'with' ? 'SIGCONT' : 'SIGSTOP');
+        times[name].push(...(await chatAll(CHATS)));
+      }
+    process.kill(pid!, 'SIGCONT');
+    const at = (values: readonly number[], share: number) =>
+      [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
+    for (const share of [0.5, 0.95])
+      console.log(
+        `${100 * share} %: ${Math.round(at(times.without, share))} ms without, ${Math.round(at(times.with, share))} ms with, ratio ${(at(times.with, share) / at(times.without, share)).toFixed(3)}`,
+      );
+    await browser.close();
+    expect(at(times.with, 0.5) / at(times.without, 0.5)).toBeLessThan(1.3);
+  });
+
+  test('nothing else notices when the console is killed 20 times', async () => {
+    await on.loop?.stop();
+    await on.start('--serving-max-concurrent-per-key', '256');
+    await on.run('learning', 'pause');
+    const before = await on.loop.pids();
+    let isOver = false;
+    let answered = 0;
+    const chats = (async () => {
+      while (!isOver) answered += (await chatAll(4)).length;
+    })();
+    const flags = ['--data-folder', on.folder];
+    for (let kill = 0; kill < KILLS; kill++) {
+      const service = startService('console', flags);
+      await service.url();
+      service.signal('SIGKILL'); // while it reads the log
+      await service.ended;
+    }
+    isOver = true;
+    await chats; // rejects if one was refused or cut off
+    const after = await on.loop.pids();
+    console.log(`${answered} chats answered during ${KILLS} kills`);
+    expect(after).toEqual(before);
+    const last = startService('console', flags);
+    const address = await untilReady(last);
+    const { turns } = (await (await fetch(`${address}/api/overview`)).json()) as { turns: number };
+    await last.stop();
+    expect(turns).toBeGreaterThanOrEqual(answered);
+    expect(await on.run('audit')).toContain('balances');
+  });
+});
