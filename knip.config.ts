@@ -26,6 +26,7 @@ const configOf = ({ production = false }: { readonly production?: boolean }): Kn
   ignoreBinaries: [
     'java',
     'pgrep',
+    'promtool',
     'podman',
     'mvn',
     'mount',

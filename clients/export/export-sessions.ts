@@ -4,25 +4,39 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { INTERRUPTED, stopOnSignals } from '../../shared/runtime/stop-on-signals.ts';
 import { withLog } from '../with-log.ts';
+import { exportTrajectories } from './atif.ts';
 import { type ExportStyle, exportLines, exportStyles } from './export-lines.ts';
 import { folderWriter } from './folder-writer.ts';
-import { fileWriter, type LineWriter, outputWriter } from './line-writer.ts';
+import { exportHfRows, type HfRow } from './hf-rows.ts';
+import {
+  type Encoding,
+  fileWriter,
+  jsonLines,
+  type LineWriter,
+  outputWriter,
+  wholeFileWriter,
+} from './line-writer.ts';
+import { parquetOf } from './parquet.ts';
 import { type EndedSession, indexedTypes, SessionIndex } from './session-index.ts';
 import { sessionNodes } from './session-nodes.ts';
 
 /** Options as typed. */
 export type ExportFlags = {
   readonly style?: string | undefined;
+  readonly format?: string | undefined;
   readonly discount?: string | undefined;
   readonly out?: string | undefined;
   readonly into?: string | undefined;
   readonly follow?: boolean | undefined;
 };
 
+const styles = [...exportStyles, 'atif', 'hf'] as const;
+type Style = ExportStyle | 'atif' | 'hf';
+
 type Selection = {
   /** empty: all */
   readonly sessions: ReadonlySet<string>;
-  readonly style: ExportStyle;
+  readonly style: Style;
   /** undefined: the collector's */
   readonly discount: number | undefined;
 };
@@ -39,6 +53,7 @@ export async function exportSessions(
   const selection = selectionOf(words, flags);
   if (flags.out !== undefined && flags.into !== undefined)
     throw new UsageError('give either --out (one file) or --into (a folder with one file per session)');
+  const encoding = encodingOf(selection.style, flags);
   const stop = new AbortController();
   // end together with a supervisor that opened a channel to this process
   process.once('disconnect', () => stop.abort());
@@ -47,7 +62,7 @@ export async function exportSessions(
   const ignoreSignals = stopOnSignals(stop, 'clawloop: stopping; not waiting for more sessions');
   try {
     return await withLog(settings, async (log) => {
-      const writer = await writerOf(flags);
+      const writer = await writerOf(flags, encoding);
       try {
         return await copySessions(log, selection, writer, { follow: flags.follow === true, stop });
       } finally {
@@ -59,15 +74,33 @@ export async function exportSessions(
   }
 }
 
-function writerOf({ out, into }: ExportFlags): Promise<LineWriter> | LineWriter {
-  if (into !== undefined) return folderWriter(into);
+const parquet: Encoding = {
+  extension: 'parquet',
+  encode: (lines) => parquetOf(lines as readonly HfRow[]),
+};
+
+/** @throws UsageError when the style has no such format, or the target cannot take it */
+function encodingOf(style: Style, { format = 'jsonl', out, into, follow }: ExportFlags): Encoding {
+  if (format === 'jsonl') return jsonLines;
+  if (format !== 'parquet') throw new UsageError(`--format must be jsonl or parquet, not '${format}'`);
+  if (style !== 'hf') throw new UsageError('--format parquet needs --style hf');
+  if (into === undefined && (out === undefined || follow === true))
+    throw new UsageError(
+      '--format parquet writes whole files: give --out FILE without --follow, or --into FOLDER',
+    );
+  return parquet;
+}
+
+function writerOf({ out, into }: ExportFlags, encoding: Encoding): Promise<LineWriter> | LineWriter {
+  if (into !== undefined) return folderWriter(into, encoding);
+  if (out !== undefined && encoding !== jsonLines) return wholeFileWriter(out, encoding.encode);
   return out === undefined ? outputWriter : fileWriter(out);
 }
 
 function selectionOf(words: readonly string[], { style = 'individual', discount }: ExportFlags): Selection {
-  const known = exportStyles.find((name) => name === style);
+  const known = styles.find((name) => name === style);
   if (known === undefined)
-    throw new UsageError(`--style must be one of ${exportStyles.join(', ')}, not '${style}'`);
+    throw new UsageError(`--style must be one of ${styles.join(', ')}, not '${style}'`);
   const factor = discount === undefined ? undefined : Number(discount);
   if (discount?.trim() === '' || (factor !== undefined && !(factor >= 0 && factor <= 1)))
     throw new UsageError(`--discount must be a number from 0 to 1, not '${discount}'`);
@@ -180,6 +213,8 @@ async function linesOf(log: Pick<EventLog, 'read'>, session: EndedSession, { sty
   for (const { at } of session.turns)
     bodies.push(((await log.read('conversations', at)) as InteractionCompleted).data);
   const nodes = sessionNodes(session, bodies, discount);
+  if (style === 'atif') return exportTrajectories(session, nodes);
+  if (style === 'hf') return exportHfRows(session, nodes);
   const settled = session.turns.find(({ earned }) => earned !== undefined)?.earned?.return?.discount ?? 1;
   return exportLines(session, nodes, style, discount ?? settled);
 }

@@ -1,22 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { NotNow, UsageError } from '../../shared/runtime/command-errors.ts';
-import { passes } from '../../shared/runtime/make-folder.ts';
-import { type LineWriter, textOf } from './line-writer.ts';
+import { makeParts, passes } from '../../shared/runtime/make-folder.ts';
+import { type Encoding, jsonLines, type LineWriter } from './line-writer.ts';
 
 /** bytes of a file name that every file system allows, minus the extensions */
 const LONGEST_NAME = 200;
-const PART = /\.jsonl\.[0-9a-f]{8}\.part$/;
+const PART = /\.(?:jsonl|parquet)\.[0-9a-f]{8}\.part$/;
 
 /**
- * Writes one file per session, `<session>.jsonl`, atomically. A session that has a file is not written again,
+ * Writes one file per session, such as `<session>.jsonl`, atomically. A session that has a file is not written again,
  * so a restarted export continues where it stopped.
  * @throws UsageError when the folder cannot be created or written
  * @throws NotNow (also by `write`) when the disk is full or gone
  */
-export async function folderWriter(folder: string): Promise<LineWriter> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+export async function folderWriter(
+  folder: string,
+  { extension, encode }: Encoding = jsonLines,
+): Promise<LineWriter> {
+  await makeParts(resolve(folder))
     .then(() => removeParts(folder))
     .catch((error: NodeJS.ErrnoException) => {
       const why = `cannot write to ${folder}: ${error.message}`;
@@ -24,18 +27,18 @@ export async function folderWriter(folder: string): Promise<LineWriter> {
     });
   return {
     isWritten: (session) =>
-      access(join(folder, fileOf(session))).then(
+      access(join(folder, fileOf(session, extension))).then(
         () => true,
         () => false,
       ),
     write: async (lines, session) => {
       if (lines.length === 0) return; // nothing to export
-      const path = join(folder, fileOf(session));
+      const path = join(folder, fileOf(session, extension));
       const part = `${path}.${randomBytes(4).toString('hex')}.part`;
       try {
         const file = await open(part, 'wx', 0o600);
         try {
-          await file.writeFile(textOf(lines));
+          await file.writeFile(encode(lines));
           await file.sync();
         } finally {
           await file.close();
@@ -72,9 +75,9 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** File name of a session; names that no file system allows are encoded or shortened. */
-export function fileOf(session: string): string {
+export function fileOf(session: string, extension = jsonLines.extension): string {
   const name = encodeURIComponent(session).replace(/^\./, '%2E');
-  if (name.length <= LONGEST_NAME) return `${name}.jsonl`;
+  if (name.length <= LONGEST_NAME) return `${name}.${extension}`;
   const digest = createHash('sha256').update(session).digest('hex').slice(0, 16);
-  return `${name.slice(0, LONGEST_NAME - 17)}-${digest}.jsonl`;
+  return `${name.slice(0, LONGEST_NAME - 17)}-${digest}.${extension}`;
 }

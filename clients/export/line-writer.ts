@@ -1,5 +1,6 @@
 import { appendFile, open, rename, rm } from 'node:fs/promises';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import { writeDurably } from '../../shared/runtime/write-durably.ts';
 
 /** Target of exported lines, one session at a time. */
 export type LineWriter = {
@@ -12,7 +13,33 @@ export type LineWriter = {
   readonly close: () => Promise<void>;
 };
 
-export const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+/** How lines become the content of a file. */
+export type Encoding = {
+  /** of the file's name */
+  readonly extension: string;
+  readonly encode: (lines: readonly object[]) => string | Uint8Array;
+};
+
+export const jsonLines: Encoding = { extension: 'jsonl', encode: textOf };
+
+/**
+ * Collects all lines and writes them as one file: for formats that cannot be appended to.
+ * @throws UsageError when the file cannot be written
+ */
+export function wholeFileWriter(path: string, encode: Encoding['encode']): LineWriter {
+  const all: object[] = [];
+  return {
+    isWritten: async () => false,
+    write: async (lines) => void all.push(...lines),
+    ready: () =>
+      writeDurably(path, encode(all)).catch((error: Error) => {
+        throw new UsageError(`cannot write ${path}: ${error.message}`);
+      }),
+    close: async () => {},
+  };
+}
 
 /**
  * Writes a file atomically: into a neighbour that is synced and renamed. After `ready`, sessions are appended,

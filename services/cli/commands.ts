@@ -13,6 +13,7 @@ import { replay } from './commands/replay.ts';
 import { rollout } from './commands/rollout.ts';
 import { services } from './commands/services.ts';
 import { sessions } from './commands/sessions.ts';
+import { test } from './commands/test.ts';
 import { topics } from './commands/topics.ts';
 import { turns } from './commands/turns.ts';
 import { up } from './commands/up.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   model,
   feedback,
   demo,
+  test,
   rollout,
   env,
   keys,

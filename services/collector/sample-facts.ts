@@ -54,10 +54,11 @@ export const readySample = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Ver
   id: `${turn.turnId}/completed`,
   gone: () => lostSample(cause, turn, verdict.following),
   create: (record) => {
-    const { data } = record as TurnCompleted;
+    const { data, traceparent } = record as TurnCompleted;
     const { adapter, lane, key, session, epoch, version, messages, tools, templateInput, tokens } = data;
     return SampleReady.create({
       ...envelopeOf(cause),
+      traceparent,
       id: `${turn.sampleId ?? turn.turnId}/ready`,
       data: {
         sampleId: turn.sampleId ?? turn.turnId,

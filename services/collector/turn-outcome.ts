@@ -168,6 +168,7 @@ function turnCompleted(
   const create = (record: InteractionCompleted, next: readonly ChatMessage[]) =>
     (isLater ? TurnContinued : TurnCompleted).create({
       ...envelopeOf(event),
+      traceparent: record.traceparent, // the turn's own, not that of the next request
       id: `${id}/${isLater ? 'continued' : 'completed'}`,
       data: {
         ...recordedTurn(record),

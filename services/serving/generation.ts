@@ -59,6 +59,8 @@ export type GenerationRequest = {
   readonly singleCall?: true;
   /** Cached keys and values are shared only among prompts with the same salt, or all without one. */
   readonly cacheSalt?: string | undefined;
+  /** Names the span of this request, for an engine that exports spans too; absent: traces are not exported. */
+  readonly traceparent?: string;
 };
 
 /** The parts of a request that make up its prompt. */

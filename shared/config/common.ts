@@ -49,6 +49,12 @@ export const CommonConfig = z.object({
     .default(6000)
     .describe('ms until a dead consumer group member loses its partitions'),
   healthHost: z.string().default('127.0.0.1').describe('address of the health port'),
+  otlpEndpoint: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'base URL of an OpenTelemetry receiver (OTLP/HTTP), such as http://127.0.0.1:4318, that gets a trace of every request; default: none',
+    ),
   ...LogConfig.shape,
 });
 

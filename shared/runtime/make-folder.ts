@@ -7,8 +7,7 @@ const passing: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE
 export const passes = ({ code = '' }: NodeJS.ErrnoException): boolean => passing.has(code);
 
 /**
- * Creates a folder and its parents for this user only, and checks that it is writable. It creates each part by
- * itself, because Node's recursive mkdir never returns for a folder under /proc.
+ * Creates a folder and its parents for this user only, and checks that it is writable.
  * @throws Refusal when a retry would not help
  */
 export async function makeFolder(path: string): Promise<void> {
@@ -24,7 +23,11 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function makeParts(folder: string): Promise<void> {
+/**
+ * Creates a folder and its parents for this user only, each part by itself, because Node's recursive mkdir never
+ * returns for a folder under /proc.
+ */
+export async function makeParts(folder: string): Promise<void> {
   const status = await stat(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;

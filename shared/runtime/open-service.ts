@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { type CommonConfig, ConfigError, helpText, loadConfig, printableConfig } from '../config/common.ts';
 import { aborted, withDeadline } from '../lang/async.ts';
 import type { EventLog } from '../log/event-log.ts';
+import { traceLog } from '../tracing/trace-log.ts';
 import { type DataFolder, dataFolder } from './data-folder.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { createMetrics, createRejectedCounter } from './metrics.ts';
@@ -74,7 +75,7 @@ export async function openService<Shape extends z.ZodRawShape>(
   };
   shutdown.signal.addEventListener('abort', stoppedEarly);
   if (shutdown.signal.aborted) stoppedEarly();
-  const log = await openLog(config, data, {
+  const plainLog = await openLog(config, data, {
     partitions: config.partitions,
     sessionTimeoutMs: config.sessionTimeoutMs,
     onRejected: (record) => {
@@ -86,6 +87,7 @@ export async function openService<Shape extends z.ZodRawShape>(
     onWaiting: (where, reason, seconds) => logger.warn({ reason, seconds }, `waiting for ${where}`),
     signal: shutdown.signal,
   });
+  const log = await withTraces(plainLog, config.otlpEndpoint, name, logger);
   const run: Service<unknown>['run'] = async (works, close, failures = []) => {
     shutdown.signal.removeEventListener('abort', stoppedEarly);
     const stopped = aborted(shutdown.signal);
@@ -118,6 +120,18 @@ export async function openService<Shape extends z.ZodRawShape>(
     shutdown: shutdown.signal,
     isOrphan,
   };
+}
+
+/** Without an endpoint, no code of OpenTelemetry is loaded. */
+async function withTraces(
+  log: EventLog,
+  endpoint: string | undefined,
+  name: string,
+  logger: Logger,
+): Promise<EventLog> {
+  if (endpoint === undefined) return log;
+  const { openOtlp } = await import('../tracing/otlp.ts');
+  return traceLog(log, openOtlp(endpoint, name, logger), Date.now);
 }
 
 /** Stops on signals, and when the supervisor is gone; ends the process if the drain takes too long. */

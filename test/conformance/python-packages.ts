@@ -14,14 +14,23 @@ export type PythonPackages =
   | { readonly env: NodeJS.ProcessEnv; readonly missing?: undefined }
   | { readonly missing: string };
 
+/** @throws Error where the packages are missing: the suite must be skipped then */
+export function environmentOf(packages: PythonPackages): NodeJS.ProcessEnv {
+  if (packages.missing !== undefined) throw new Error(packages.missing);
+  return packages.env;
+}
+
 /**
  * The environment in which python3 finds the modules: as it is where they are installed, else with the
  * packages of a requirements file, which come from the Python package index at the first use. Where they
  * cannot be had it says why; with CLAWLOOP_REQUIRE_ALL=1 it throws.
+ *
+ * @param flags for `pip install`
  */
 export async function pythonPackages(
   requirements: string,
   modules: readonly string[],
+  flags: readonly string[] = [],
 ): Promise<PythonPackages> {
   try {
     const env = { ...process.env };
@@ -33,7 +42,7 @@ export async function pythonPackages(
       );
     await run('python3', ['--version']);
     if (await has(env)) return { env };
-    const folder = await install(requirements);
+    const folder = await install(requirements, flags);
     const withPackages = { ...env, PYTHONPATH: folder };
     await run('python3', imports, { env: withPackages });
     return { env: withPackages };
@@ -44,7 +53,7 @@ export async function pythonPackages(
   }
 }
 
-async function install(requirements: string): Promise<string> {
+async function install(requirements: string, flags: readonly string[]): Promise<string> {
   const digest = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex');
@@ -53,7 +62,8 @@ async function install(requirements: string): Promise<string> {
   await mkdir(cache, { recursive: true });
   const making = `${folder}-${process.pid}`;
   try {
-    await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', making, '-r', requirements]);
+    const wanted = ['--quiet', ...flags, '--target', making, '-r', requirements];
+    await run('python3', ['-m', 'pip', 'install', ...wanted]);
     await rename(making, folder);
   } finally {
     await rm(making, { recursive: true, force: true });

@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest';
+import { newTraceId, spanIdOf } from '../../shared/tracing/trace-context.ts';
 import { until } from './harness/clawloop.ts';
 import { givesTokens, servingOnScript } from './serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 
+/** Nothing listens there: a receiver of traces that is away disturbs no chat. */
+const NOBODY = 'http://127.0.0.1:9';
 const on = servingOnScript(
-  [...givesTokens, '--upstream-api-key', 'secret', '--upstream-model', 'their-name'],
+  [
+    ...givesTokens,
+    '--upstream-api-key',
+    'secret',
+    '--upstream-model',
+    'their-name',
+    '--otlp-endpoint',
+    NOBODY,
+  ],
   (_, response) => void response.writeHead(500).end(),
 );
 
@@ -44,6 +55,8 @@ test('an answer with token ids and raw log-probs can train', async () => {
     logprobs: true,
     return_token_ids: true,
   });
+  // the engine's spans join the trace below the request's own span
+  expect(headers.traceparent).toBe(`00-${newTraceId(answer.id)}-${spanIdOf(answer.id)}-01`);
   const data = await on.folder.interaction(answer.id);
   expect(data).toMatchObject({
     engine: 'upstream',

@@ -1,3 +1,4 @@
+import { exportFigures } from '../../../clients/export/figures/export-figures.ts';
 import { withLog } from '../../../clients/with-log.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
@@ -12,8 +13,8 @@ import { readOptions, splitAction, wholeNumber } from '../options.ts';
 
 export const policy: Command = {
   name: 'policy',
-  usage: 'list | show VERSION | rollback VERSION',
-  about: 'list versions, show one, or roll back',
+  usage: 'list | show VERSION | rollback VERSION | export',
+  about: 'list versions, show one, roll back, or export the figures of all steps',
   details: [
     ['list', 'show every version with its parent and outcome'],
     ['show VERSION', 'show its batch, digest and metrics'],
@@ -22,12 +23,20 @@ export const policy: Command = {
       'make it the head again, also when the checkpoint of the head is lost; a running step cannot undo this',
     ],
     ['--reason TEXT', 'recorded in the event'],
+    ['export --style S --into FOLDER', 'write the figures of all steps, one run per adapter'],
+    ['', 'tensorboard: event files; wandb: offline runs, for wandb sync'],
+    ['  --follow', 'keep adding steps as they end'],
     ['--adapters A,B', 'only these adapters; with several, `show` and `rollback` need exactly one'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
+    if (action === 'export') {
+      const strings = { style: { type: 'string' }, into: { type: 'string' } } as const;
+      const { values, settings } = readOptions(rest, { ...strings, follow: { type: 'boolean' } });
+      return exportFigures(settings, values);
+    }
     if (!['list', 'show', 'rollback'].includes(action))
-      throw new UsageError(`unknown action '${action}'; one of: list, show, rollback`);
+      throw new UsageError(`unknown action '${action}'; one of: list, show, rollback, export`);
     const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
     return withLog(settings, async (log) => {
       if (action === 'list') return listAll(log, await adaptersOf(log, settings));

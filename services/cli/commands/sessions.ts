@@ -3,6 +3,7 @@ import type { CliConfig } from '../../../shared/config/cli.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction } from '../options.ts';
+import { inspect } from '../sessions/inspect.ts';
 import { endSession, listOnServer, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
 
@@ -12,16 +13,18 @@ const protocolOptions = {
   json: { type: 'boolean' },
 } as const;
 
-const actions = ['list', 'show', 'start', 'reward', 'end', 'export'] as const;
+const actions = ['list', 'show', 'inspect', 'start', 'reward', 'end', 'export'] as const;
 
 export const sessions: Command = {
   name: 'sessions',
-  usage: 'list|show|start|reward|end|export',
-  about: 'list and show sessions; start, reward, end and export rewarded ones',
+  usage: 'list|show|inspect|start|reward|end|export',
+  about: 'list, show and inspect sessions; start, reward, end and export rewarded ones',
   details: [
     ['list', 'show every session: turns, trained turns, open or closed'],
     ['  --url URL, --key KEY', 'sessions that an access key opened, from the server instead of the log'],
     ['show SESSION', 'show its turns, step by step'],
+    ['inspect SESSION', 'show its turns with votes, samples, batches and the versions that they made'],
+    ['  --records', 'with the place of every event in the log'],
     ['start [--task NAME]', 'open a session and print its key'],
     [
       '  --refresh sk-sess-...',
@@ -37,6 +40,11 @@ export const sessions: Command = {
     ['end SESSION', 'end a session without its key, with the access key that opened it'],
     ['export [SESSION...]', 'export tokens, logprobs, versions and rewards of ended sessions, as JSONL'],
     ['  --style S', 'individual: one line per answer; concat: one line per path of the conversation tree'],
+    [
+      '',
+      'atif: a trajectory per path, with texts; hf: prompt and completion per answer, for datasets and TRL',
+    ],
+    ['  --format F', 'jsonl, or parquet with --style hf; default jsonl'],
     ['  --discount N', "discount of returns, 0 to 1; default: the collector's"],
     ['  --out FILE', 'write to this file, all or nothing; default: standard output'],
     ['  --into FOLDER', 'write one file per session, SESSION.jsonl; existing files are kept'],
@@ -44,7 +52,7 @@ export const sessions: Command = {
     ['--key KEY', 'list, start, end SESSION: access key; default: CLAWLOOP_SERVING_API_KEY'],
     ['', 'reward, end: key of the session; default: CLAWLOOP_SESSION_KEY'],
     ['--url URL', 'URL of the endpoint; default: the server of the data folder'],
-    ['--json', 'list, start, reward, end: print JSON'],
+    ['--json', 'list, inspect, start, reward, end: print JSON'],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
@@ -59,6 +67,11 @@ export const sessions: Command = {
       case 'show': {
         const { settings, words } = readOptions(rest, {});
         return showSession(settings, words[0]);
+      }
+      case 'inspect': {
+        const switches = { json: { type: 'boolean' }, records: { type: 'boolean' } } as const;
+        const { settings, words, values } = readOptions(rest, switches);
+        return inspect(settings, words, values);
       }
       case 'start': {
         const strings = {
@@ -81,6 +94,7 @@ export const sessions: Command = {
       case 'export': {
         const strings = {
           style: { type: 'string' },
+          format: { type: 'string' },
           discount: { type: 'string' },
           out: { type: 'string' },
           into: { type: 'string' },

@@ -22,9 +22,13 @@ const TAIL = 2_000;
 
 /**
  * Runs all services on a temporary data folder, at most as long as this process lives.
+ * @param flags more flags of `clawloop up`
  * @throws Error when they end before they are ready
  */
-export async function startTemporaryServer(signal: AbortSignal): Promise<TemporaryServer> {
+export async function startTemporaryServer(
+  signal: AbortSignal,
+  flags: readonly string[] = [],
+): Promise<TemporaryServer> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'clawloop-demo-'));
   const port = await freePort();
   const url = `http://${HOST}:${port}`;
@@ -41,6 +45,7 @@ export async function startTemporaryServer(signal: AbortSignal): Promise<Tempora
       String(port),
       '--no-console',
       ...health,
+      ...flags,
     ],
     {
       // detached, so that Ctrl-C reaches only this process; the channel ends it with this process

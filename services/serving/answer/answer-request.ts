@@ -203,6 +203,7 @@ const generationDeps = ({ engine, recorder, metrics, config }: AnswerDeps): Gene
   recorder,
   metrics,
   maxRecordBytes: config.maxRecordBytes,
+  traces: config.otlpEndpoint !== undefined,
 });
 
 type CountedRequest = AcceptedRequest & { readonly count: AnswerCount };

@@ -4,6 +4,7 @@ import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { monotonicNow, utcNow } from '../../../shared/runtime/clock.ts';
 import { isServiceError } from '../../../shared/runtime/errors.ts';
+import { traceparentOf } from '../../../shared/tracing/trace-context.ts';
 import { ServingError } from '../errors.ts';
 import type {
   AnswerChunk,
@@ -69,7 +70,12 @@ export type GenerationDeps = {
   readonly recorder: Pick<Recorder, 'record'>;
   readonly metrics: Pick<ServingMetrics, 'tokens' | 'firstToken'>;
   readonly maxRecordBytes: number;
+  /** whether traces are exported; default: they are not */
+  readonly traces?: boolean;
 };
+
+/** The first choice has the completion's own id, so its span stands for the request to the engine. */
+const passedOn = ({ id, envelope }: AcceptedRequest): string => traceparentOf(id, envelope.traceparent);
 
 /** Abort reason of open answers when the service stops. */
 export const serverEnds = new Error('the server ends');
@@ -104,7 +110,12 @@ export async function answerChat(
   let generated: readonly Choice[];
   try {
     generated = await deps.engine.generate(
-      { ...chat.generation, target: accepted.target, cacheSalt: accepted.cacheSalt },
+      {
+        ...chat.generation,
+        target: accepted.target,
+        cacheSalt: accepted.cacheSalt,
+        ...defined({ traceparent: deps.traces ? passedOn(accepted) : undefined }),
+      },
       { onStart: listener.onStart, onChunk },
       signal,
     );

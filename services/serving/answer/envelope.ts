@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { readTraceparent } from '../../../shared/tracing/trace-context.ts';
 import { ServingError } from '../errors.ts';
 import { readProgramHeaders } from './program-headers.ts';
 
@@ -47,10 +48,7 @@ export function readEnvelope(headers: IncomingHttpHeaders, bodySession?: string)
     session,
     turnType,
     sessionDone: /^(true|1)$/i.test(header('x-session-done') ?? ''),
-    traceparent:
-      traceparent !== undefined && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
-        ? traceparent
-        : undefined,
+    traceparent: readTraceparent(traceparent) === undefined ? undefined : traceparent,
     requestId: header('x-request-id') ?? header('x-client-request-id'),
   };
 }

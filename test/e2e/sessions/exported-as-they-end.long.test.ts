@@ -72,6 +72,20 @@ test('each session that ends is exported once, by its client or by its timer, al
     expect(await readFile(join(out, name), 'utf8')).toBe(stdout);
     expect(JSON.parse(stdout)).toMatchObject({ session_id: session, reward: 0.5 });
   }
+  const table = join(folder, 'rows.parquet');
+  const ended = [first.session, left.session, missed.session];
+  const atif = await clawloop(['sessions', 'export', ...ended, '--style', 'atif', '--data-folder', data]);
+  const trajectories = atif.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  expect(trajectories).toMatchObject(
+    ended.map((session_id) => ({ session_id, steps: [{ source: 'user' }, { extra: { reward: 0.5 } }] })),
+  );
+  const rows = ['--style', 'hf', '--format', 'parquet', '--out', table];
+  expect((await clawloop(['sessions', 'export', ...rows, '--data-folder', data])).code).toBe(0);
+  expect((await readFile(table)).subarray(-4).toString()).toBe('PAR1');
+
   const last = (await exporter())!;
   const stoppedAt = performance.now();
   await loop.stop();

@@ -25,7 +25,12 @@ export type UpstreamHttp = {
    * Requests a streamed answer. Retried twice if no connection could be made, since nothing was sent. Never
    * retried later: the server may have begun.
    */
-  readonly post: (address: string, json: JsonText, signal: AbortSignal) => Promise<PostedAnswer>;
+  readonly post: (
+    address: string,
+    json: JsonText,
+    signal: AbortSignal,
+    traceparent?: string,
+  ) => Promise<PostedAnswer>;
   /**
    * A short call; a POST if it has a body. Rejects if the server cannot be reached in time, or its answer is too
    * long.
@@ -62,8 +67,13 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
     accept,
     ...defined({ authorization: apiKey === undefined ? undefined : `Bearer ${apiKey}` }),
   });
-  const postWithRetries = (address: string, body: JsonText, signal: AbortSignal): Promise<OpenedAnswer> => {
-    const headers = headersFor('text/event-stream');
+  const postWithRetries: (...given: Parameters<UpstreamHttp['post']>) => Promise<OpenedAnswer> = (
+    address,
+    body,
+    signal,
+    traceparent,
+  ) => {
+    const headers = { ...headersFor('text/event-stream'), ...defined({ traceparent }) };
     const onFailure = (error: unknown) => {
       if (!wasNotSent(error)) throw error;
     };
@@ -74,8 +84,8 @@ export function openUpstreamHttp(connection: UpstreamConnection): UpstreamHttp {
     });
   };
   return {
-    post: async (address, json, signal) => {
-      const { status, headers, bytes } = await postWithRetries(address, json, signal);
+    post: async (...given) => {
+      const { status, headers, bytes } = await postWithRetries(...given);
       if (status === 200) return { kind: 'answer', bytes };
       const retryAfter = Number(headers['retry-after']);
       const retryAfterSeconds = retryAfter > 0 ? Math.ceil(retryAfter) : undefined;

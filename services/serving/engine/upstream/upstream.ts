@@ -160,7 +160,7 @@ async function answerOnce(
   };
   const isEnough = () => refusal !== undefined || exchange.isCut?.() === true;
   try {
-    const opened = await http.post(exchange.address, exchange.body, signal);
+    const opened = await http.post(exchange.address, exchange.body, signal, request.traceparent);
     if (opened.kind === 'refused') return opened;
     await readEvents(opened.bytes, { read, show, isEnough });
     if (refusal !== undefined) return { kind: 'refused', refusal };
