@@ -5,6 +5,7 @@ import { every } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { isLoopback } from '../../shared/runtime/is-loopback.ts';
 import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
+import { lowerPriority } from '../../shared/runtime/lower-priority.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { Refusal } from '../../shared/runtime/refusal.ts';
 import type { Change } from './api/shapes.ts';
@@ -13,7 +14,6 @@ import { followLog } from './follow-log.ts';
 import { createConsoleMetrics } from './metrics.ts';
 import { createCached } from './model/cached.ts';
 import { createConsoleModel } from './model/console-model.ts';
-import { lowerPriority } from './run-cli.ts';
 import { createConsoleServer } from './server.ts';
 
 /** Ids in a message; a page that shows others asks anyway when something changed. */

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
 import { CliConfig } from '../../shared/config/cli.ts';
 import { describeService } from '../../shared/config/common.ts';
 import type { ConsoleConfig } from '../../shared/config/console.ts';
+import { lowerPriority } from '../../shared/runtime/lower-priority.ts';
 
 const cli = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
 const settings = describeService('cli', CliConfig as unknown as z.ZodObject);
@@ -25,15 +25,6 @@ export function startCli(argv: readonly string[], config: ConsoleConfig): ChildP
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  lowerPriority(child.pid);
+  if (child.pid !== undefined) lowerPriority(child.pid);
   return child;
-}
-
-/** Chats come first: this process and its children get the processor when nobody else wants it. */
-export function lowerPriority(pid: number | undefined = 0): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // a system that forbids it; the console works all the same
-  }
 }

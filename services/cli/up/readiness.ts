@@ -34,9 +34,9 @@ export async function withKeysOf(path: string, endpoint: Endpoint): Promise<Endp
 }
 
 /** ms; the address of the console is printed in any case */
-const CONSOLE_LIMIT_MS = 5_000;
+const CONSOLE_LIMIT_MS = 1_000;
 
-/** Resolves when the console answers, after five seconds, or when the signal aborts. */
+/** Resolves when the console answers, after a second, or when the signal aborts. */
 export async function waitUntilListening(url: string, signal: AbortSignal): Promise<void> {
   const started = monotonicNow();
   while (!signal.aborted && monotonicNow() - started < CONSOLE_LIMIT_MS) {

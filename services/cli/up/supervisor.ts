@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
+import { lowerPriority } from '../../../shared/runtime/lower-priority.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
 import { createRepeats } from '../../../shared/runtime/repeats.ts';
 import { environmentWith } from '../config.ts';
@@ -109,12 +110,16 @@ export function supervise(
   return { name, stop };
 }
 
-const spawnService = (name: ProcessName, { flags, secrets }: SuperviseOptions): ChildProcess =>
-  spawn(process.execPath, [...process.execArgv, ...programOf(name), ...flags], {
+function spawnService(name: ProcessName, { flags, secrets }: SuperviseOptions): ChildProcess {
+  const child = spawn(process.execPath, [...process.execArgv, ...programOf(name), ...flags], {
     // the service sees the channel close when its supervisor is gone
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: environmentWith(secrets),
   });
+  // from its first moment, so that serving is ready as early as without it
+  if (name === 'console' && child.pid !== undefined) lowerPriority(child.pid);
+  return child;
+}
 
 /** Keeps every line and passes warnings on. Returns a getter of the last lines on standard error. */
 function keepLines(

@@ -3,6 +3,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
 
+/** ms: a training step on a machine ten times as slow */
+const PATIENCE_MS = 300_000;
+
 function whyNoBrowser(): string | null {
   try {
     findBrowser(undefined);
@@ -54,6 +57,7 @@ export function openBrowser(): TestBrowser {
         ...options,
       });
       const page = await context.newPage();
+      page.setDefaultTimeout(PATIENCE_MS);
       const errors: string[] = [];
       page.on('pageerror', ({ message }) => errors.push(message));
       page.on('dialog', (dialog) => {

@@ -82,7 +82,11 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
     expect(await value('trainer', 'clawloop_trainer_step_seconds_sum')).toBeGreaterThan(0);
     // what was owed is done, and every fold has read to the end
     await until('nothing is open', async () => {
-      const open = await Promise.all(serviceNames.map((name) => value(name, 'clawloop_open_obligations')));
+      const open = await Promise.all(
+        (['serving', 'collector', 'judge', 'trainer'] as const).map((name) =>
+          value(name, 'clawloop_open_obligations'),
+        ),
+      );
       return open.every((count) => count === 0);
     });
     expect(await value('trainer', 'clawloop_batch_wait_seconds')).toBe(0);
