@@ -73,6 +73,8 @@ export const TinkerError = errorTable({
     message:
       'The training server computes {detail}. Its model may have taken the gradient already, so the attempt ends. Lower the learning rate, or check the samples.',
   },
+  /** Never leaves the client, which then sends JSON. */
+  NO_PROTOBUF: { ...server, message: 'The training server does not take protobuf ({status}).' },
   REFUSED: {
     ...server,
     message: 'The training server refuses {path}: {detail}',
@@ -150,9 +152,10 @@ const rules: readonly Rule[] = [
   { matches: saying(/maximum number of lora adapters/i), create: TinkerError.TOO_MANY_ADAPTERS },
   { matches: saying(/sequence number was reused/i), create: TinkerError.SEQUENCE_REUSED },
   { matches: saying(/non-?finite|not finite/i), create: TinkerError.NOT_FINITE },
+  { matches: saying(/already exists/i), create: TinkerError.STATE_EXISTS },
   { matches: saying(/checkpoint not found|no such checkpoint/i), create: TinkerError.STATE_MISSING },
   {
-    matches: saying(/not loaded|stale request|future not found|model not found|session not found/i),
+    matches: saying(/not loaded|stale request|(future|session|model)\b.* not found/i),
     create: TinkerError.MODEL_NOT_LOADED,
   },
   { matches: ({ status }) => status === 410, create: TinkerError.MODEL_NOT_LOADED },

@@ -144,9 +144,25 @@ export type ServerUsage = {
   readonly sampledTokens: number;
 };
 
+/** What a server says of itself. */
+export type ServerReport = {
+  /** models that it trains; undefined: it does not say */
+  readonly models: readonly string[] | undefined;
+  /** most tokens of a sequence; undefined: it does not say */
+  readonly contextTokens: number | undefined;
+};
+
 export type TrainingServer = {
   readonly dialect: DialectName;
   readonly capabilities: ServerCapabilities;
+  /** name of the model there */
+  readonly model: string;
+  /**
+   * Asks whether the server is there, takes the key and trains the model.
+   *
+   * @throws UNREACHABLE, WRONG_KEY, PAYMENT_REQUIRED, UNKNOWN_MODEL, BAD_ANSWER
+   */
+  readonly check: (signal: AbortSignal) => Promise<ServerReport>;
   /**
    * Opens a session with a heartbeat until `close`. All its calls end when the signal aborts, with its reason;
    * `unload` and `close` still work then.
