@@ -17,8 +17,8 @@ export type Surrogate = {
 export type Dialect = {
   readonly capabilities: ServerCapabilities;
   readonly surrogate: Surrogate;
-  /** body of the training calls; JSON is the fallback of protobuf */
-  readonly body: 'json' | 'protobuf';
+  /** body of the training calls */
+  readonly body: 'json' | 'protobuf' | 'protobuf, else json';
   /** `weightless`: there is no forward call; a backward call with weights of 0 adds no gradient */
   readonly forward: 'forward' | 'weightless';
   /** further members of `lora_config`, and the member that holds alpha where it can be set */
@@ -60,6 +60,10 @@ const plain: ServerCapabilities = {
   adapterDownload: true,
 };
 
+/** From version 0.4.0 on: earlier versions apply a repeated request twice, and take no protobuf. */
+const skyrl = { ...selfHosted, body: 'protobuf', gradientNorm: ['skyrl.ai/grad_norm'] } as const;
+const ofSkyrl: ServerCapabilities = { ...plain, deduplicates: true, deletesStates: true };
+
 const summed = { loss: 'cross_entropy', mask: false, averages: false } as const;
 
 /** Order: hosted, then self-hosted. */
@@ -76,7 +80,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       deletesStates: true,
     },
     surrogate: summed,
-    body: 'protobuf',
+    body: 'protobuf, else json',
     gradientNorm: ['unclipped_grad_l2:mean'],
     adapter: 'external',
     unexplainedRefusals: 3,
@@ -97,18 +101,16 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     unexplainedRefusals: 3,
   },
   'skyrl-jax': {
-    ...selfHosted,
-    capabilities: plain,
+    ...skyrl,
+    capabilities: ofSkyrl,
     // cross_entropy would divide by the sum of the weights, of either sign: no multiple of g
     surrogate: { loss: 'importance_sampling', mask: true, averages: true },
-    gradientNorm: ['skyrl.ai/grad_norm'],
   },
   'skyrl-train': {
-    ...selfHosted,
+    ...skyrl,
     // betas, epsilon, decay and the clipping to 1 come from the server's own configuration
-    capabilities: { ...plain, adamPerRequest: false, adapterDownload: false },
+    capabilities: { ...ofSkyrl, adamPerRequest: false, adapterDownload: false },
     surrogate: { loss: 'importance_sampling', mask: true, averages: false },
-    gradientNorm: ['skyrl.ai/grad_norm'],
     adapter: 'none',
   },
   'open-rl': {

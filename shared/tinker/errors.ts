@@ -73,8 +73,12 @@ export const TinkerError = errorTable({
     message:
       'The training server computes {detail}. Its model may have taken the gradient already, so the attempt ends. Lower the learning rate, or check the samples.',
   },
-  /** Never leaves the client, which then sends JSON. */
-  NO_PROTOBUF: { ...server, message: 'The training server does not take protobuf ({status}).' },
+  /** Where the dialect knows JSON too, the client sends that. */
+  NO_PROTOBUF: {
+    ...server,
+    message:
+      'The training server does not take protobuf ({status}). SkyRL takes it from version 0.4.0 on: update the server.',
+  },
   REFUSED: {
     ...server,
     message: 'The training server refuses {path}: {detail}',

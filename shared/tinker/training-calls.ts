@@ -35,11 +35,12 @@ export function createTrainingCalls(connection: Connection, dialect: DialectName
     dialect,
     bytesPerNumber: () => (body === 'json' ? 20 : 8),
     send: async (call, signal) => {
-      if (body === 'protobuf') {
+      if (body !== 'json') {
         try {
           return await sendProtobuf(call, signal);
         } catch (error) {
-          if (!isServiceError(error) || error.code !== 'no_protobuf') throw error;
+          const isRefused = isServiceError(error) && error.code === 'no_protobuf';
+          if (!isRefused || body === 'protobuf') throw error;
           body = 'json';
         }
       }
