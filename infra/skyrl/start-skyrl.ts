@@ -84,7 +84,7 @@ export async function startSkyrl(settings: SkyrlSettings): Promise<Skyrl> {
         log = `${log}${part}`.slice(-100_000);
         const lines = `${rest}${part}`.split('\n');
         rest = lines.pop()!;
-        for (const line of lines) onLine(line);
+        for (const line of lines) onLine(line.trimEnd());
       });
     }
     const end = performance.now() + START_LIMIT_MS;
@@ -140,14 +140,24 @@ export async function startSkyrl(settings: SkyrlSettings): Promise<Skyrl> {
   };
 }
 
+/**
+ * Sequences that are computed together. JAX compiles a program for every number of them and every length (rounded to two
+ * binary digits), which takes longer on a CPU than it saves.
+ */
+const microBatches = (platform: string) => {
+  const sequences = platform === 'cpu' ? 1 : 8;
+  return { train_micro_batch_size: sequences, sample_max_num_sequences: sequences };
+};
+
 /** Its API starts its engine with `uv run`, as it was started itself. */
 function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
-  const { adapters = 8, rank = 16, backend = {}, host = '127.0.0.1', folder, model } = settings;
+  const { adapters = 8, rank = 16, backend = {}, host = '127.0.0.1', platform = 'cpu' } = settings;
+  const { folder, model } = settings;
   const server = [
     ...['--base-model', model, '--backend', 'jax', '--host', host, '--port', String(port)],
     // one adapter belongs to the base model
     '--backend-config',
-    JSON.stringify({ max_lora_adapters: adapters + 1, max_lora_rank: rank, ...backend }),
+    JSON.stringify({ ...microBatches(platform), max_lora_adapters: adapters + 1, max_lora_rank: rank, ...backend }),
     ...['--checkpoints-base', join(folder, CHECKPOINTS)],
     ...['--database-url', `sqlite:///${join(folder, 'tinker.db')}`],
     ...(settings.sessionTimeoutSeconds === undefined
@@ -171,7 +181,7 @@ function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
       UV_OFFLINE: '1',
       UV_NO_PROJECT: '1',
       HF_HUB_OFFLINE: '1',
-      JAX_PLATFORMS: settings.platform ?? 'cpu',
+      JAX_PLATFORMS: platform,
       JAX_COMPILATION_CACHE_DIR: join(skyrlCache, 'jax-cache'),
       JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
       JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES: '-1',
