@@ -191,7 +191,9 @@ export function remoteModel({ connection, calls, id, signal, limits }: ModelPlac
         await save('save_weights_for_sampler', name, 'sampler_weights');
         const place = `training_runs/${id}/checkpoints/${name}/archive`;
         const { bytes } = await connection.file(place, MOST_ADAPTER_BYTES, options);
-        return readAdapterArchive(bytes);
+        const files = await readAdapterArchive(bytes);
+        if (capabilities.deletesStates) await removeAdapter(connection, id, name, signal);
+        return files;
       }
       await save('save_weights_external', name, 'external_weights');
       const place = `training_runs/${id}/checkpoints/external_weights/${name}/external_weights_urls`;
@@ -224,6 +226,18 @@ export async function unload(connection: Connection, id: string): Promise<void> 
       await connection.result(promised.data.request_id, 'unload_model', options);
     })
     .catch(() => {});
+}
+
+/** The server needs the adapter no longer. One that stays costs disk there and does no other harm. */
+async function removeAdapter(
+  connection: Connection,
+  id: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { signal, isRepeatable: true, isEmpty: true };
+  const place = `training_runs/${id}/checkpoints/sampler_weights/${name}`;
+  await connection.call('DELETE', place, AnyAnswer, undefined, options).catch(() => {});
 }
 
 function checkCandidates(sequences: readonly ServerSequence[], { count, ids }: ServerCandidates): void {
