@@ -7,6 +7,7 @@ import { generatedPart } from './generated-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
 import { trainingDefaultsTable } from './training-defaults-table.ts';
+import { gpuTables } from './training-server-estimates.ts';
 
 const page = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
@@ -26,6 +27,13 @@ test('the settings page matches the schemas (else: npm run docs)', async () => {
 test('the metrics page matches what the services register (else: npm run docs)', async () => {
   expect(await page('operate/metrics.md')).toBe(metricsPage());
 });
+
+test.each(Object.entries(gpuTables()))(
+  'the table of %s matches its formulas (else: npm run docs)',
+  async (part, text) => {
+    expect(generatedPart(await page('operate/gpu.md'), part)).toBe(`\n${text}\n`);
+  },
+);
 
 test.each(Object.entries(fieldTables()))(
   'the table of %s matches serving (else: npm run docs)',

@@ -7,12 +7,14 @@ import { replaceGeneratedPart } from './generated-part.ts';
 import { metricsPage } from './metrics-page.ts';
 import { settingsPage } from './settings-page.ts';
 import { trainingDefaultsTable } from './training-defaults-table.ts';
+import { gpuTables } from './training-server-estimates.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 await replaceIn('understand/events.md', 'events', eventTables());
 await replaceIn('understand/learning.md', 'defaults', trainingDefaultsTable());
 await writeFile(new URL('operate/configuration.md', docs), settingsPage());
 await writeFile(new URL('operate/metrics.md', docs), metricsPage());
+await replaceAllIn('operate/gpu.md', gpuTables());
 await replaceAllIn('use/api.md', fieldTables());
 await replaceAllIn('use/where-did-my-turn-go.md', whereDidMyTurnGo());
 

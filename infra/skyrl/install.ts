@@ -8,19 +8,35 @@ import { fileURLToPath } from 'node:url';
 
 export const SKYRL_VERSION = '0.4.0';
 const UV_VERSION = '0.13.9';
-/** Every package with its version, dependencies included. */
-const requirements = fileURLToPath(new URL('./requirements.txt', import.meta.url));
 /** A folder of the checkout that git ignores. */
 export const skyrlCache = fileURLToPath(new URL('../../.skyrl/', import.meta.url));
-// A changed list gets a folder of its own.
-const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 8);
-/** The virtual environment with SkyRL, uv and the official Python client of the Tinker API. */
-export const skyrlEnvironment = join(skyrlCache, `${SKYRL_VERSION}-${digest}`);
-export const skyrlPython = join(skyrlEnvironment, 'bin/python');
+
+/** Where JAX computes: a GPU needs the packages of CUDA beside the others. */
+export type SkyrlPlatform = 'cpu' | 'cuda';
+
+/** Every package with its version, dependencies included. */
+const listOf = (platform: SkyrlPlatform): string =>
+  fileURLToPath(
+    new URL(platform === 'cpu' ? './requirements.txt' : './requirements-gpu.txt', import.meta.url),
+  );
+
+/** The virtual environment with SkyRL, uv and the official Python client. A changed list gets a folder of its own. */
+export function skyrlEnvironment(platform: SkyrlPlatform = 'cpu'): string {
+  const lists = platform === 'cpu' ? [listOf('cpu')] : [listOf('cpu'), listOf('cuda')];
+  const digest = createHash('sha256').update(Buffer.concat(lists.map((list) => readFileSync(list))));
+  return join(skyrlCache, `${SKYRL_VERSION}-${platform}-${digest.digest('hex').slice(0, 8)}`);
+}
+export const skyrlPython = (platform: SkyrlPlatform = 'cpu'): string =>
+  join(skyrlEnvironment(platform), 'bin/python');
 
 /** The reason to skip its tests on this machine; null where it is installed. */
-export const whyNoSkyrl = (): string | null =>
-  existsSync(skyrlPython) ? null : `SkyRL ${SKYRL_VERSION} is not installed: npm run setup:skyrl, 6 GB`;
+export function whyNoSkyrl(platform: SkyrlPlatform = 'cpu'): string | null {
+  if (existsSync(skyrlPython(platform))) return null;
+  const command = `npm run setup:skyrl${platform === 'cpu' ? '' : ' -- --gpu'}`;
+  return `SkyRL ${SKYRL_VERSION} is not installed: ${command}, ${sizeOf[platform]} on disk`;
+}
+
+const sizeOf = { cpu: '6 GB', cuda: '7 GB' } as const;
 
 /** SkyRL 0.4.0 asks for Python 3.12 to 3.14. */
 const versions = ['3.12', '3.13', '3.14'] as const;
@@ -84,24 +100,27 @@ async function run(command: string, argv: readonly string[], signal: AbortSignal
  * @throws Error that names the missing Python, or with the output of pip or uv
  */
 export async function installSkyrl(
+  platform: SkyrlPlatform = 'cpu',
   tell: (line: string) => void = () => {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  if (existsSync(skyrlPython)) return;
+  if (existsSync(skyrlPython(platform))) return;
   const python = await findPython(signal);
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
-  tell(`SkyRL ${SKYRL_VERSION} is fetched from the Python package index: 3 GB, 6 GB on disk, by ${python}`);
+  tell(
+    `SkyRL ${SKYRL_VERSION} is fetched from the Python package index: ${sizeOf[platform]} on disk, by ${python}`,
+  );
   const ticking = setInterval(() => tell(`SkyRL is being installed, ${seconds()}`), 10_000);
   try {
-    await installWhole(python, signal);
-    tell(`SkyRL is installed after ${seconds()}: ${skyrlEnvironment}`);
+    await installWhole(platform, python, signal);
+    tell(`SkyRL is installed after ${seconds()}: ${skyrlEnvironment(platform)}`);
   } finally {
     clearInterval(ticking);
   }
 }
 
-async function installWhole(python: string, signal: AbortSignal): Promise<void> {
+async function installWhole(platform: SkyrlPlatform, python: string, signal: AbortSignal): Promise<void> {
   mkdirSync(skyrlCache, { recursive: true });
   const part = mkdtempSync(join(skyrlCache, 'part-'));
   const inPart = join(part, 'bin/python');
@@ -112,22 +131,29 @@ async function installWhole(python: string, signal: AbortSignal): Promise<void> 
     await run(python, [...pip, `uv==${UV_VERSION}`], signal);
     // uv starts SkyRL's engine, and installs in a sixth of pip's time.
     const uv = join(part, 'bin/uv');
-    const list = ['--no-deps', '--requirement', requirements];
+    const list = ['--no-deps', '--requirement', listOf(platform)];
     await run(uv, ['pip', 'install', '--no-cache', '--python', inPart, ...list], signal);
     await run(inPart, ['-c', 'import skyrl.tinker.api, skyrl.backends.jax'], signal);
     // A virtual environment may move: only its scripts contain its path, and nothing here runs them.
     // Two processes may install at once, and the first folder in place is as good as the second.
-    if (!existsSync(skyrlEnvironment)) renameSync(part, skyrlEnvironment);
+    const folder = skyrlEnvironment(platform);
+    if (!existsSync(folder)) renameSync(part, folder);
   } finally {
     rmSync(part, { recursive: true, force: true });
   }
 }
 
+// install.ts [--gpu]
 if (import.meta.main) {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
-  await installSkyrl((line) => console.error(`setup:skyrl: ${line}`), stop.signal).catch((error: Error) => {
-    console.error(`setup:skyrl: ${stop.signal.aborted ? 'stopped; nothing is left behind' : error.message}`);
-    process.exitCode = stop.signal.aborted ? 130 : 1;
-  });
+  const platform = process.argv.includes('--gpu') ? 'cuda' : 'cpu';
+  await installSkyrl(platform, (line) => console.error(`setup:skyrl: ${line}`), stop.signal).catch(
+    (error: Error) => {
+      console.error(
+        `setup:skyrl: ${stop.signal.aborted ? 'stopped; nothing is left behind' : error.message}`,
+      );
+      process.exitCode = stop.signal.aborted ? 130 : 1;
+    },
+  );
 }

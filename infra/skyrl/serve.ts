@@ -15,7 +15,7 @@ const usage = `npm run training-server -- --model FOLDER [FLAG ...]
   --port PORT           default 8710
   --adapters COUNT      models loaded at once; default 8
   --rank RANK           largest rank of an adapter; default 16
-  --platform NAME       cpu, cuda or tpu; default cpu
+  --platform NAME       cpu or cuda; default cpu
   --backend JSON        further settings of SkyRL's JAX backend, for example {"tensor_parallel_size": 8}
   --verbose             prints the server's whole log`;
 
@@ -39,7 +39,7 @@ const Settings = z.object({
   port: z.coerce.number().int().min(1).max(65_535),
   adapters: z.coerce.number().int().min(1),
   rank: z.coerce.number().int().min(1),
-  platform: z.enum(['cpu', 'cuda', 'tpu']),
+  platform: z.enum(['cpu', 'cuda']),
   backend: z.string().transform(parseJson).pipe(z.record(z.string(), z.unknown())),
   verbose: z.boolean(),
 });
@@ -64,7 +64,7 @@ async function main(): Promise<number> {
   }
   const { verbose, ...settings } = parsed.data;
   const model = modelFolder(settings.model);
-  const problem = whyNoSkyrl() ?? (await whyNotThisModel(model, settings.platform));
+  const problem = whyNoSkyrl(settings.platform) ?? (await whyNotThisModel(model, settings.platform));
   if (problem !== null) {
     print(problem);
     return 1;
@@ -86,7 +86,8 @@ async function main(): Promise<number> {
   const aborted = new Promise<void>((done) => stop.signal.addEventListener('abort', () => done()));
   await Promise.race([aborted, server.ended()]);
   await server.stop();
-  if (!stop.signal.aborted) print(`SkyRL ended by itself:\n${server.output().slice(-2_000)}`);
+  if (stop.signal.aborted) print('stopped');
+  else print(`SkyRL ended by itself:\n${server.output().slice(-2_000)}`);
   return stop.signal.aborted ? 0 : 1;
 }
 

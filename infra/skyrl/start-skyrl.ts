@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '../../shared/lang/is-running.ts';
-import { skyrlCache, skyrlEnvironment } from './install.ts';
+import { type SkyrlPlatform, skyrlCache, skyrlEnvironment } from './install.ts';
 
 export type SkyrlSettings = {
   /** folder of the model in Hugging Face format; clients name the model by this path */
@@ -23,7 +23,7 @@ export type SkyrlSettings = {
   /** further settings of its JAX backend, for example tensor_parallel_size */
   readonly backend?: Readonly<Record<string, unknown>>;
   /** JAX_PLATFORMS; default cpu */
-  readonly platform?: 'cpu' | 'cuda' | 'tpu';
+  readonly platform?: SkyrlPlatform;
   /** s without a heartbeat until a session's models are unloaded; default 300, SkyRL's own */
   readonly sessionTimeoutSeconds?: number;
   /** every line of its log */
@@ -157,7 +157,12 @@ function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
     ...['--base-model', model, '--backend', 'jax', '--host', host, '--port', String(port)],
     // one adapter belongs to the base model
     '--backend-config',
-    JSON.stringify({ ...microBatches(platform), max_lora_adapters: adapters + 1, max_lora_rank: rank, ...backend }),
+    JSON.stringify({
+      ...microBatches(platform),
+      max_lora_adapters: adapters + 1,
+      max_lora_rank: rank,
+      ...backend,
+    }),
     ...['--checkpoints-base', join(folder, CHECKPOINTS)],
     ...['--database-url', `sqlite:///${join(folder, 'tinker.db')}`],
     ...(settings.sessionTimeoutSeconds === undefined
@@ -167,9 +172,10 @@ function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
           ...['--session-cleanup-interval-sec', String(Math.ceil(settings.sessionTimeoutSeconds / 5))],
         ]),
   ];
-  const uv = [join(skyrlEnvironment, 'bin/uv'), 'run', '--no-project', '--active', '-m', 'skyrl.tinker.api'];
+  const environment = skyrlEnvironment(platform);
+  const uv = [join(environment, 'bin/uv'), 'run', '--no-project', '--active', '-m', 'skyrl.tinker.api'];
   const [command, ...argv] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : []), ...uv, ...server];
-  const path = [join(skyrlEnvironment, 'bin'), process.env.PATH].filter(Boolean).join(delimiter);
+  const path = [join(environment, 'bin'), process.env.PATH].filter(Boolean).join(delimiter);
   return spawn(command!, argv, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -177,7 +183,7 @@ function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
     env: {
       ...process.env,
       PATH: path,
-      VIRTUAL_ENV: skyrlEnvironment,
+      VIRTUAL_ENV: environment,
       UV_OFFLINE: '1',
       UV_NO_PROJECT: '1',
       HF_HUB_OFFLINE: '1',

@@ -1,7 +1,7 @@
 """The peer of test/bench/training-server: the same steps written with the official Python client of the Tinker API.
 
-One JSON object on stdin, {"url", "model", "rank", "sequences": [{"prompt": [...], "response": [...]}], "steps",
-"learning_rate"}; answers with one JSON object per line: {"open_ms"}, then {"step_ms", "norm"} per step, then {"close_ms"}.
+First line of stdin: {"url", "model", "rank", "learningRate", "sequences": [{"promptIds", "responseIds"}]}. Each further line is
+{"steps": n} or {"close": true}. Answers with one JSON object per line: {"ms": [...], "gradientNorm": last}; the first is the time to open.
 A step is forward, the loss's gradient by log-prob, forward_backward with a surrogate of that gradient, and optim_step.
 The server averages over a sequence's answer and over the sequences, which the surrogate undoes.
 """
@@ -17,15 +17,6 @@ import tinker
 from tinker import types
 
 
-def write(**values):
-    print(json.dumps(values), flush=True)
-
-
-def slopes(log_probs, count):
-    """d/dlogProb of the mean over all tokens of -logProb, as test/bench/training-server/step.ts computes it."""
-    return [-1.0 / count] * len(log_probs)
-
-
 class Clock:
     def __enter__(self):
         self.start = time.perf_counter()
@@ -36,7 +27,7 @@ class Clock:
 
 
 ask = json.loads(sys.stdin.readline())
-sequences = [(each["prompt"], each["response"]) for each in ask["sequences"]]
+sequences = [(each["promptIds"], each["responseIds"]) for each in ask["sequences"]]
 tokens = sum(len(response) for _, response in sequences)
 
 
@@ -49,35 +40,41 @@ def datum(prompt, response, **rows):
     )
 
 
+def answer(ms, norm=None):
+    print(json.dumps({"ms": ms, "gradientNorm": norm}), flush=True)
+
+
+def step():
+    scored = client.forward([datum(p, r, weights=[1.0] * len(r)) for p, r in sequences], "cross_entropy").result()
+    data = []
+    for output, (prompt, response) in zip(scored.loss_fn_outputs, sequences):
+        current = output["logprobs"].tolist()[len(prompt) - 1 :]
+        slopes = [-1.0 / tokens] * len(response)  # of the mean of -logProb over all tokens
+        undone = len(response) * len(sequences)
+        advantages = [-slope * undone for slope in slopes]
+        data.append(datum(prompt, response, logprobs=current, advantages=advantages, weights=[1.0] * len(response)))
+    client.forward_backward(data, "importance_sampling").result()
+    return client.optim_step(adam).result().metrics["skyrl.ai/grad_norm"]
+
+
 with Clock() as clock:
     service = tinker.ServiceClient(base_url=ask["url"])
     client = service.create_lora_training_client(
         base_model=ask["model"], rank=ask["rank"], seed=3, train_unembed=False
     )
-write(open_ms=clock.ms)
-adam = types.AdamParams(learning_rate=ask["learning_rate"], beta1=0.9, beta2=0.999, eps=1e-8)
-for _ in range(ask["steps"]):
-    with Clock() as clock:
-        scored = client.forward(
-            [datum(p, r, weights=[1.0] * len(r)) for p, r in sequences], "cross_entropy"
-        ).result()
-        current = [
-            output["logprobs"].tolist()[len(p) - 1 :] for output, (p, _) in zip(scored.loss_fn_outputs, sequences)
-        ]
-        data = [
-            datum(
-                p,
-                r,
-                logprobs=row,
-                advantages=[-slope * len(r) * len(sequences) for slope in slopes(row, tokens)],
-                weights=[1.0] * len(r),
-            )
-            for (p, r), row in zip(sequences, current)
-        ]
-        client.forward_backward(data, "importance_sampling").result()
-        stepped = client.optim_step(adam).result()
-    write(step_ms=clock.ms, norm=stepped.metrics["skyrl.ai/grad_norm"])
-with Clock() as clock:
-    client.save_state("bench-state").result()
-    client.save_weights_for_sampler("bench-adapter").result()
-write(close_ms=clock.ms)
+answer([clock.ms])
+adam = types.AdamParams(learning_rate=ask["learningRate"], beta1=0.9, beta2=0.999, eps=1e-8)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("close"):
+        with Clock() as clock:
+            client.save_state("official-state").result()
+            client.save_weights_for_sampler("official-adapter").result()
+        answer([clock.ms])
+        break
+    times = []
+    for _ in range(asked["steps"]):
+        with Clock() as clock:
+            norm = step()
+        times.append(clock.ms)
+    answer(times, norm)
