@@ -82,7 +82,8 @@ async function main(): Promise<number> {
     signal: stop.signal,
     onLine: (line) => void ((verbose || /WARNING|ERROR|JIT compiling/.test(line)) && console.error(line)),
   }).finally(() => clearInterval(ticking));
-  print(`ready after ${seconds()} s: ${server.url}, model ${model}`);
+  print(`ready after ${seconds()} s. ClawLoop trains here with:`);
+  print(`  --training-engine tinker --training-url ${server.url} --training-model ${model}`);
   const aborted = new Promise<void>((done) => stop.signal.addEventListener('abort', () => done()));
   await Promise.race([aborted, server.ended()]);
   await server.stop();
