@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -214,10 +214,6 @@ function processesOf(root: number): readonly { readonly pid: number; readonly co
     all.filter(({ parent }) => parent === pid).flatMap((one) => [one, ...below(one.pid)]);
   return below(root);
 }
-
-/** Removes states, adapters and database. */
-export const removeSkyrlFolder = (folder: string): Promise<void> =>
-  rm(folder, { recursive: true, force: true });
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
