@@ -118,7 +118,7 @@ describe('on a server that knows repeated requests', () => {
 });
 
 describe('on a server that would apply a repeated request twice', () => {
-  const on = suiteOf('skyrl-jax');
+  const on = suiteOf('open-rl');
 
   test.each(['/forward_backward', '/optim_step', '/create_model'])(
     'a lost answer of %s ends the attempt without a strike',
@@ -216,7 +216,7 @@ describe('on a server that would apply a repeated request twice', () => {
 
   test('a long queue is waited for, up to the limit', async () => {
     const model = await on.model();
-    on.fake().fault({ kind: 'hold', at: '/forward' });
+    on.fake().fault({ kind: 'hold', at: '/forward_backward' });
     const scored = model.forward(sequences);
     const before = polls();
     await expect.poll(polls).toBeGreaterThan(before + 3);
@@ -226,7 +226,7 @@ describe('on a server that would apply a repeated request twice', () => {
     const impatient = on.open({ callLimitMs: 300 });
     const session = await impatient.openSession({}, on.live());
     const other = await session.createModel({ rank: 2, seed: 1 });
-    on.fake().fault({ kind: 'hold', at: '/forward' });
+    on.fake().fault({ kind: 'hold', at: '/forward_backward' });
     await expect(other.forward(sequences)).rejects.toMatchObject({ code: 'timed_out' });
     on.fake().release();
     await session.close();
@@ -237,9 +237,9 @@ describe('on a server that would apply a repeated request twice', () => {
     const stop = new AbortController();
     const session = await on.open().openSession({}, stop.signal);
     const model = await session.createModel({ rank: 2, seed: 1 });
-    on.fake().fault({ kind: 'hold', at: '/forward' });
+    on.fake().fault({ kind: 'hold', at: '/forward_backward' });
     const scored = model.forward(sequences);
-    await expect.poll(() => on.fake().requests.some(({ path }) => path.endsWith('/forward'))).toBe(true);
+    await expect.poll(() => on.fake().requests.some(({ path }) => path.endsWith('/forward_backward'))).toBe(true);
     stop.abort(new Error('the trainer stops'));
     await expect(scored).rejects.toThrow('the trainer stops');
     on.fake().release();

@@ -152,7 +152,7 @@ function stateCalls(state: FakeState) {
     const target = `tinker://${body.model_id}/${kind}/${name}`;
     if (!/^[a-zA-Z0-9_-]+$/.test(name)) throw new Status(422, 'path does not match the pattern');
     // SkyRL refuses the name before it looks at the number
-    if (!traits.deduplicates && names.has(target))
+    if (traits.refusesNames && names.has(target))
       throw new Status(409, `Checkpoint '${name}' already exists for model '${body.model_id}'`);
     const answer = numbered(state, path, body, () => {
       engine.save(target, String(body.model_id));

@@ -6,6 +6,8 @@ export type FakeTraits = Arithmetic & {
   readonly protobuf: boolean;
   /** executes by sequence number, and a repeated number once */
   readonly deduplicates: boolean;
+  /** refuses to save under a name that exists, even if the request is a repeated one */
+  readonly refusesNames: boolean;
   readonly metric: string | undefined;
   /** how a failed call looks */
   readonly failure: 'detail' | 'request-failed' | 'error';
@@ -25,6 +27,7 @@ const selfHosted: FakeTraits = {
   clips: false,
   protobuf: false,
   deduplicates: false,
+  refusesNames: true,
   metric: undefined,
   failure: 'detail',
   pending: '408',
@@ -35,12 +38,16 @@ const selfHosted: FakeTraits = {
   quietBackward: false,
 };
 
+/** From version 0.4.0 on. The fake takes JSON too, for clients of a wrong dialect. */
+const skyrl = { ...selfHosted, protobuf: true, deduplicates: true, metric: 'skyrl.ai/grad_norm' } as const;
+
 export const traitsOf: Readonly<Record<DialectName, FakeTraits>> = {
   tinker: {
     ...selfHosted,
     clips: true,
     protobuf: true,
     deduplicates: true,
+    refusesNames: false,
     metric: 'unclipped_grad_l2:mean',
     failure: 'error',
     pending: 'try-again',
@@ -50,14 +57,15 @@ export const traitsOf: Readonly<Record<DialectName, FakeTraits>> = {
   fireworks: {
     ...selfHosted,
     deduplicates: true,
+    refusesNames: false,
     failure: 'error',
     pending: 'try-again',
     adapter: 'none',
     alpha: 'alpha',
     quietBackward: true,
   },
-  'skyrl-jax': { ...selfHosted, reduction: 'mean', metric: 'skyrl.ai/grad_norm' },
-  'skyrl-train': { ...selfHosted, adam: 'rate', metric: 'skyrl.ai/grad_norm', adapter: 'none' },
+  'skyrl-jax': { ...skyrl, reduction: 'mean' },
+  'skyrl-train': { ...skyrl, adam: 'rate', adapter: 'none' },
   'open-rl': {
     ...selfHosted,
     adam: 'first betas',
