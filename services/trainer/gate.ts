@@ -24,7 +24,7 @@ type Stride = {
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
 
 /** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
-type Distances = { readonly meanKl: number; readonly klToBase: number };
+export type Distances = { readonly meanKl: number; readonly klToBase: number };
 
 export type GatedStep = {
   readonly gate: GateResult;
@@ -124,10 +124,10 @@ function refusalOfPart(refused: Refusal, candidateScale: number): Refusal {
   };
 }
 
-type Refusal = Extract<GateResult, { passed: false }>;
+export type Refusal = Extract<GateResult, { passed: false }>;
 
 /** Why a candidate is refused; undefined: it is close enough. */
-function refusal(
+export function refusal(
   { meanKl, klToBase }: Distances,
   { gateMeanKl, gateBaseKl = Number.POSITIVE_INFINITY }: Bounds,
   parentKl: () => number,

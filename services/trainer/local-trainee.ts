@@ -28,7 +28,12 @@ function openTrainee(engine: LearningEngine, { parent, settings, seed, ownsParen
     writePrompt: engine.writePrompt,
     contextTokens: engine.contextTokens,
     parts: engine.parts,
-    score: (policy, sequences) => engine.score(weightsOf(policy), sequences),
+    score: (policy, sequences, anchor = 0) =>
+      anchor === 0
+        ? engine.score(weightsOf(policy), sequences)
+        : engine
+            .distributions(weightsOf(policy), sequences, { count: 1, anchor })
+            .map(({ sampled }) => sampled),
     distributions: (policy, sequences, request) =>
       engine.distributions(weightsOf(policy), sequences, request),
     scoreByTeacher: engine.scoreByTeacher,

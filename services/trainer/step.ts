@@ -31,6 +31,8 @@ export type StepInput = {
   readonly earlier?: readonly SampleReady['data'][];
   /** the step may overwrite the parent's moments, because the caller no longer needs them */
   readonly ownsParent?: boolean;
+  /** name of the attempt, under which a server saves the result; default that of the batch */
+  readonly label?: string;
 };
 
 export type Candidate = StepParent & {
@@ -81,7 +83,8 @@ export async function step(
   if (taken.samples.length === 0 && leftOut.length > 0)
     return { kind: 'nothing-learned', detail: `no sample can be trained: ${leftOut[0]!.reason}` };
   const { parent, batch } = input;
-  const trainee = await engine.open({ parent, settings, seed: batch.seed, ownsParent });
+  const { label = `batch-${batch.n}` } = input;
+  const trainee = await engine.open({ parent, settings, seed: batch.seed, ownsParent, label });
   try {
     const prepared = await prepareStep(trainee, { ...input, ...taken }, settings, onProgress);
     const made = await trainWithinBounds(trainee, prepared, onProgress);
@@ -207,7 +210,7 @@ async function trainAndGate(
   const gated = await trainee.gate({ sequences, earlier }, settings);
   if ('kind' in gated) return gated;
   const broken = Object.entries(gated.distances).find(([, value]) => !Number.isFinite(value));
-  if (broken !== undefined) return notFinite(`the mean KL to the parent is ${gated.distances.meanKl}`);
+  if (broken !== undefined) return notFinite(`the mean KL to the parent is ${broken[1]}`);
   return { ...trained, startLogProbs, gated, part };
 }
 

@@ -34,11 +34,7 @@ export function teacherOf(
     const policy = name === 'current' && hasParent ? 'start' : 'base';
     const anchored = policy === 'start' && anchor > 0;
     return {
-      score: async (sequences) => {
-        if (!anchored) return trainee.score(policy, sequences);
-        const made = await trainee.distributions(policy, sequences, { count: 1, anchor });
-        return made.map(({ sampled }) => sampled);
-      },
+      score: (sequences) => trainee.score(policy, sequences, anchored ? anchor : 0),
       distributions: (sequences, request) =>
         trainee.distributions(policy, sequences, anchored ? { ...request, anchor } : request),
     };

@@ -50,8 +50,9 @@ export async function trainMinibatches(
       rehearsed.push(await rehearseInto({ ...trainee, here }, { rehearsal, settings }));
     const rate = part * learningRateAt(settings, trainee.optimizerSteps());
     const { gradientNorm } = await trainee.apply(adamOf(settings, adds, rate));
-    if (!Number.isFinite(gradientNorm)) return notFinite(`the gradient's norm is ${gradientNorm}`);
-    perMinibatch.push({ ...metrics, gradientNorm: norm ?? gradientNorm });
+    if (gradientNorm !== undefined && !Number.isFinite(gradientNorm))
+      return notFinite(`the gradient's norm is ${gradientNorm}`);
+    perMinibatch.push({ ...metrics, ...defined({ gradientNorm: norm ?? gradientNorm }) });
   }
   return { perMinibatch, rehearsed };
 }

@@ -274,9 +274,9 @@ test('a teacher with a hub id is downloaded before the step, which gets its fold
         return '/cache/teacher';
       },
       runner: {
-        run: async (input, onProgress, signal) => {
+        run: async (input, onProgress, ...rest) => {
           teachers.push(input.batch.settings.teacher!);
-          return toyRunner({ ...input, batch: batch(1) }, onProgress, signal);
+          return toyRunner({ ...input, batch: batch(1) }, onProgress, ...rest);
         },
       },
     }),

@@ -27,6 +27,8 @@ export type StepStart = {
   readonly seed: number;
   /** the step may overwrite the parent's moments, because the caller no longer needs them */
   readonly ownsParent: boolean;
+  /** name of the attempt, under which a server saves the result */
+  readonly label: string;
 };
 
 /** Gradients by name of the trained tensor. */
@@ -54,8 +56,16 @@ export type TrainedNumbers = { readonly adapter: TrainedWeights; readonly optimi
  * server. Log-probs are in nats.
  */
 export type Trainee = Pick<LearningEngine, 'writePrompt' | 'contextTokens' | 'parts'> & {
-  /** log p of each response token, [N][T]. The start is no longer readable after `apply`, except for known answers. */
-  readonly score: (policy: ReadPolicy, sequences: readonly PolicySequence[]) => Awaitable<LogProbs>;
+  /**
+   * log p of each response token, [N][T]. After `apply`, the start is only readable for answers that were read before.
+   *
+   * @param anchor share of the base in the policy; default 0
+   */
+  readonly score: (
+    policy: ReadPolicy,
+    sequences: readonly PolicySequence[],
+    anchor?: number,
+  ) => Awaitable<LogProbs>;
   /** The most likely tokens at each position of the responses. */
   readonly distributions: (
     policy: ReadPolicy,
@@ -82,8 +92,11 @@ export type Trainee = Pick<LearningEngine, 'writePrompt' | 'contextTokens' | 'pa
   readonly gradientNorm: () => number | undefined;
   /** steps of the optimizer so far, over all versions */
   readonly optimizerSteps: () => number;
-  /** One optimizer step. The norm is that before clipping; if it is not finite, the weights are lost. */
-  readonly apply: (adam: AdamWSettings) => Awaitable<{ readonly gradientNorm: number }>;
+  /**
+   * One optimizer step. The norm is that before clipping; undefined: it is unknown. If it is not finite, the weights
+   * are lost.
+   */
+  readonly apply: (adam: AdamWSettings) => Awaitable<{ readonly gradientNorm: number | undefined }>;
   /** Whether the trained weights may be served, see gate.ts. Call it once, after the last `apply`. */
   readonly gate: (input: GateInput, settings: GateSettings) => Awaitable<GatedStep | NoCandidate>;
   /** The candidate, after `gate`. */

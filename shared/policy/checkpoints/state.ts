@@ -31,7 +31,7 @@ const remoteState = z.object({
 });
 
 /** AdamW's state on a training server, which does not give its moments away. */
-type RemoteOptimizer = z.output<typeof remoteState> & {
+export type RemoteOptimizer = z.output<typeof remoteState> & {
   /** steps taken */
   readonly step: number;
 };
@@ -40,7 +40,13 @@ export type OptimizerState = LocalOptimizer | RemoteOptimizer;
 
 /** The result of the gate. A candidate with values that are not finite has no checkpoint. */
 const gateResult = z.discriminatedUnion('passed', [
-  z.object({ passed: z.literal(true) }),
+  z.object({
+    passed: z.literal(true),
+    answersChecked: z
+      .literal(false)
+      .optional()
+      .describe('the settings ask for it, but answers cannot be sampled where the step was trained'),
+  }),
   z.object({
     passed: z.literal(false),
     reason: gateReason,
