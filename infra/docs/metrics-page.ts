@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { createCollectorMetrics } from '../../services/collector/metrics.ts';
 import { createJudgeMetrics } from '../../services/judge/metrics.ts';
 import { addGauges, createServingMetrics } from '../../services/serving/metrics.ts';
-import { createTrainerMetrics, watchBatches } from '../../services/trainer/metrics.ts';
+import { createTrainerMetrics, watchBatches, watchServerTokens } from '../../services/trainer/metrics.ts';
 import { createRejectedCounter, watchObligations } from '../../shared/runtime/metrics.ts';
 import { createFoldMetrics } from '../../shared/runtime/watch-folds.ts';
 
@@ -36,6 +36,7 @@ export const registries: Readonly<Record<string, (registry: Registry) => void>> 
   trainer: (registry) => {
     createFoldMetrics(registry);
     watchBatches(registry, none, none);
+    watchServerTokens(registry, unread);
     createTrainerMetrics(registry);
   },
 };

@@ -12,6 +12,7 @@ import { isServiceError } from '../../shared/runtime/errors.ts';
 import { isRefusal } from '../../shared/runtime/refusal.ts';
 import { readFingerprint } from './fingerprint.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
 import { type StepInput, step } from './step.ts';
 
@@ -104,7 +105,7 @@ export async function replayVersion(
     if (!isRefusal(error) && !isServiceError(error)) throw error;
     return { ...about, kind: 'not-covered', why: error.message };
   }
-  const result = step(engine, {
+  const result = await step(localTraining(engine), {
     parent: parent && {
       adapter: parent.adapter,
       optimizer: parent.optimizer,

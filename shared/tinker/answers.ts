@@ -61,6 +61,9 @@ export const TokenClaims = z.object({ exp: z.number() });
 
 export const UrlsAnswer = z.object({ urls: z.record(z.string(), z.url()) });
 
+/** Fireworks' control plane. */
+export const SignedUrlsAnswer = z.object({ filenameToSignedUrls: z.record(z.string(), z.url()) });
+
 /** How a refusal may look: FastAPI's detail, or Open-RL's failed request. */
 const Refusal = z.union([
   z.object({ detail: z.string() }).transform(({ detail }) => detail),

@@ -32,6 +32,8 @@ export type CallOptions = Subject & {
   readonly contentType?: string;
   readonly accept?: string;
   readonly limitMs?: number;
+  /** goes to the control plane of the same host, whose key is a bearer token */
+  readonly isControl?: boolean;
   /** the answer may be empty */
   readonly isEmpty?: boolean;
   /** Called with the id of a model that the server has promised to create. */
@@ -93,17 +95,19 @@ export function openConnection(settings: ConnectionSettings): Connection {
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     body: string | Uint8Array | undefined,
-    { signal, isRepeatable = false, contentType, accept, limitMs = REQUEST_LIMIT_MS }: CallOptions,
+    options: CallOptions,
     key?: string,
   ): Promise<HttpAnswer> => {
+    const { signal, isRepeatable = false, contentType, accept, limitMs = REQUEST_LIMIT_MS } = options;
     const credential = key ?? (await credentials.current(signal));
     meter.countRequest();
     const headers = {
-      'x-api-key': credential,
+      ...(options.isControl ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }),
       accept: accept ?? 'application/json',
       ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
     };
-    const request = { method, url: base + path, headers, ...(body !== undefined && { body }) };
+    const url = options.isControl ? path : base + path;
+    const request = { method, url, headers, ...(body !== undefined && { body }) };
     return exchange(http, request, {
       mayRepeat: isRepeatable || deduplicates,
       waitsMs,

@@ -128,6 +128,9 @@ describe.each(Object.keys(dialects) as DialectName[])('dialect %s', (dialect) =>
     if (server.capabilities.adapterDownload) {
       const files = await model.downloadAdapter('out-1');
       expect([...files.keys()].sort()).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
+      expect(fake.requests.filter(({ path }) => path.endsWith('model.safetensors'))).not.toContainEqual(
+        expect.objectContaining({ headers: expect.objectContaining({ 'x-api-key': expect.anything() }) }),
+      );
       const config = JSON.parse(Buffer.from(files.get('adapter_config.json')!).toString());
       expect(config).toMatchObject({ r: 2, lora_alpha: 32, target_modules: null });
     } else await expect(model.downloadAdapter('out-1')).rejects.toMatchObject({ code: 'not_on_this_server' });

@@ -30,8 +30,8 @@ export type Dialect = {
   };
   /** names of the gradient's L2 norm before clipping among the optimizer's metrics */
   readonly gradientNorm: readonly string[];
-  /** where a trained adapter is downloaded */
-  readonly adapter: 'archive' | 'external' | 'none';
+  /** where a trained adapter is downloaded; `promoted`: as a model of the account, see fireworks-adapter.ts */
+  readonly adapter: 'archive' | 'external' | 'promoted' | 'none';
   /** how often a 400 without an explanation is asked again */
   readonly unexplainedRefusals: number;
   /** may ask for short-lived credentials, and takes the end of a session */
@@ -88,7 +88,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   },
   fireworks: {
     ...selfHosted,
-    capabilities: { ...plain, fixedAlpha: undefined, deduplicates: true, adapterDownload: false },
+    capabilities: { ...plain, fixedAlpha: undefined, deduplicates: true },
     surrogate: summed,
     lora: { members: {}, alpha: 'alpha' },
     // its own client divides by the number of tokens unless told otherwise
@@ -97,7 +97,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
       adam: { emit_grad_norm_metrics: 'basic' },
     },
     gradientNorm: ['grad_norm', 'grad_norm:mean'],
-    adapter: 'none',
+    adapter: 'promoted',
     unexplainedRefusals: 3,
   },
   'skyrl-jax': {

@@ -152,7 +152,8 @@ async function openSession(
       promised.delete(model);
       const { vocabularySize } = settings;
       const limits = () => ({ vocabularySize, contextTokens: place.contextTokens() });
-      const created = remoteModel({ connection, calls: place.calls, id: model, signal, limits });
+      const base = { connection, calls: place.calls, baseModel: settings.model, signal, limits };
+      const created = remoteModel({ ...base, id: model });
       models.push(created);
       return created;
     },

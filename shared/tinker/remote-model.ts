@@ -1,10 +1,12 @@
 import { createMutex } from '../lang/async.ts';
+import { adapterFileNames } from '../policy/checkpoints/adapter-files.ts';
 import { isServiceError } from '../runtime/errors.ts';
 import { MOST_ADAPTER_BYTES, readAdapterArchive, wholeAdapter } from './adapter-archive.ts';
 import { AnyAnswer, FutureAnswer, OptimizerAnswer, PathAnswer, UrlsAnswer } from './answers.ts';
 import type { Connection, RawResult } from './connection.ts';
 import { checkName, checkRows, checkSequences, chunksOf, type Datum, invalid } from './datum.ts';
 import { TinkerError } from './errors.ts';
+import { promotedAdapterUrls } from './fireworks-adapter.ts';
 import { scoringDatums, surrogateDatums } from './surrogate.ts';
 import { topTokensOf } from './top-tokens.ts';
 import type { TrainingCalls } from './training-calls.ts';
@@ -20,6 +22,8 @@ export type ModelPlace = {
   readonly connection: Connection;
   readonly calls: TrainingCalls;
   readonly id: string;
+  /** name of the base model there */
+  readonly baseModel: string;
   /** ends every call but `unload` */
   readonly signal: AbortSignal;
   readonly limits: () => Parameters<typeof checkSequences>[1];
@@ -29,7 +33,7 @@ export type ModelPlace = {
 const UNLOAD_LIMIT_MS = 20_000;
 
 /** A model on the server. Its calls wait for each other, so their numbers are their order. */
-export function remoteModel({ connection, calls, id, signal, limits }: ModelPlace): RemoteModel {
+export function remoteModel({ connection, calls, id, baseModel, signal, limits }: ModelPlace): RemoteModel {
   const { dialect, meter } = connection.settings;
   const { capabilities } = dialect;
   const inTurn = createMutex();
@@ -186,22 +190,35 @@ export function remoteModel({ connection, calls, id, signal, limits }: ModelPlac
     },
     downloadAdapter: async (name) => {
       const options = { signal, model: id };
-      if (dialect.adapter === 'none') throw lacking('the download of an adapter over HTTP');
-      if (dialect.adapter === 'archive') {
-        await save('save_weights_for_sampler', name, 'sampler_weights');
-        const place = `training_runs/${id}/checkpoints/${name}/archive`;
-        const { bytes } = await connection.file(place, MOST_ADAPTER_BYTES, options);
-        const files = await readAdapterArchive(bytes);
-        if (capabilities.deletesStates) await removeAdapter(connection, id, name, signal);
-        return files;
+      const filesAt = async (urls: Readonly<Record<string, string>>) => {
+        const files = new Map<string, Uint8Array>();
+        for (const file of adapterFileNames.filter((known) => urls[known] !== undefined))
+          files.set(file, (await connection.file(urls[file]!, MOST_ADAPTER_BYTES, options)).bytes);
+        return wholeAdapter(files);
+      };
+      switch (dialect.adapter) {
+        case 'none':
+          throw lacking('the download of an adapter over HTTP');
+        case 'archive': {
+          await save('save_weights_for_sampler', name, 'sampler_weights');
+          const place = `training_runs/${id}/checkpoints/${name}/archive`;
+          const { bytes } = await connection.file(place, MOST_ADAPTER_BYTES, options);
+          const files = await readAdapterArchive(bytes);
+          if (capabilities.deletesStates) await removeAdapter(connection, id, name, signal);
+          return files;
+        }
+        case 'external': {
+          await save('save_weights_external', name, 'external_weights');
+          const place = `training_runs/${id}/checkpoints/external_weights/${name}/external_weights_urls`;
+          const { urls } = await connection.call('GET', place, UrlsAnswer, undefined, options);
+          return filesAt(urls);
+        }
+        case 'promoted': {
+          const { path } = await save('save_weights_for_sampler', name, 'sampler_weights');
+          const { urls, remove } = await promotedAdapterUrls(connection, { path, baseModel }, options);
+          return filesAt(urls).finally(remove);
+        }
       }
-      await save('save_weights_external', name, 'external_weights');
-      const place = `training_runs/${id}/checkpoints/external_weights/${name}/external_weights_urls`;
-      const { urls } = await connection.call('GET', place, UrlsAnswer, undefined, options);
-      const files = new Map<string, Uint8Array>();
-      for (const [file, url] of Object.entries(urls))
-        files.set(file, (await connection.file(url, MOST_ADAPTER_BYTES, options)).bytes);
-      return wholeAdapter(files);
     },
     unload: () => {
       unloaded ??= unload(connection, id);

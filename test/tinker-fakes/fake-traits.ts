@@ -14,7 +14,7 @@ export type FakeTraits = Arithmetic & {
   /** how an unfinished poll looks */
   readonly pending: '408' | 'try-again';
   readonly hasForward: boolean;
-  readonly adapter: 'archive' | 'external' | 'none';
+  readonly adapter: 'archive' | 'external' | 'promoted' | 'none';
   readonly severalTargets: boolean;
   readonly alpha: 'alpha' | 'lora_alpha' | undefined;
   /** answers a backward call without log-probs */
@@ -60,7 +60,7 @@ export const traitsOf: Readonly<Record<DialectName, FakeTraits>> = {
     refusesNames: false,
     failure: 'error',
     pending: 'try-again',
-    adapter: 'none',
+    adapter: 'promoted',
     alpha: 'alpha',
     quietBackward: true,
   },

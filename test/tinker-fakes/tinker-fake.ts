@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { isObject } from '../../shared/lang/json.ts';
 import type { DialectName } from '../../shared/tinker/training-server.ts';
 import { binaryCall, callsOf, type FakeState } from './fake-calls.ts';
+import { createControlPlane, FAKE_JOB } from './fake-control-plane.ts';
 import { createFakeEngine } from './fake-engine.ts';
 import { createFaults, type FakeFault } from './fake-faults.ts';
 import { answerGet } from './fake-files.ts';
@@ -74,7 +75,8 @@ export async function tinkerFake(options: TinkerFakeOptions = {}) {
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: urlOf(server),
+    /** like that of a dedicated job, where there are such jobs */
+    url: traits.adapter === 'promoted' ? `${urlOf(server)}/${FAKE_JOB}` : urlOf(server),
     model: state.modelName,
     /** the policy behind it, for the same numbers by our own engine */
     policy: trained.policy,
@@ -119,10 +121,12 @@ type Place = {
 function createHandler(state: FakeState, place: Place, options: TinkerFakeOptions) {
   const { traits, faults, promises } = state;
   const keys = createFakeKeys(options);
+  const control = createControlPlane(state.engine, options.apiKey);
   const calls: ReturnType<typeof callsOf> = { ...callsOf(state), ...keys.calls };
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const bytes = await bytesOf(request);
-    const { pathname: path } = new URL(request.url ?? '', 'http://fake');
+    const { pathname } = new URL(request.url ?? '', 'http://fake');
+    const path = pathname.replace(`/${FAKE_JOB}`, '');
     const isBinary = request.headers['content-type'] === 'application/x-protobuf';
     const parsed: unknown = isBinary || bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'));
     const body: Body = isObject(parsed) ? parsed : {};
@@ -138,13 +142,16 @@ function createHandler(state: FakeState, place: Place, options: TinkerFakeOption
       response.writeHead(status, retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) });
       return void response.end(refusal.body);
     }
-    keys.check(path, request.headers['x-api-key']);
+    const { method = '', headers } = request;
+    if (traits.adapter === 'promoted' && /^\/(v1|signed)\//.test(path))
+      return control.answer({ method, path, body, headers, origin: place.origin() }, response);
+    keys.check(path, headers['x-api-key']);
     const name = path.replace('/api/v1/', '');
     if (request.method === 'GET')
       return answerGet(state, { ...place, path, origin: place.origin() }, response);
-    if (request.method === 'DELETE') return remove(state, name, response);
+    if (method === 'DELETE') return remove(state, name, response);
     if (name === 'retrieve_future')
-      return retrieve(state, body, response, { ...options, accept: request.headers.accept });
+      return retrieve(state, body, response, { ...options, accept: headers.accept });
     if (/^sessions\/[^/]+\/finish$/.test(name)) return sendJson(response, 200, {});
     const call = calls[name];
     if (call === undefined) throw new Status(404, 'Not Found');
