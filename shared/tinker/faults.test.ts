@@ -239,7 +239,9 @@ describe('on a server that would apply a repeated request twice', () => {
     const model = await session.createModel({ rank: 2, seed: 1 });
     on.fake().fault({ kind: 'hold', at: '/forward_backward' });
     const scored = model.forward(sequences);
-    await expect.poll(() => on.fake().requests.some(({ path }) => path.endsWith('/forward_backward'))).toBe(true);
+    await expect
+      .poll(() => on.fake().requests.some(({ path }) => path.endsWith('/forward_backward')))
+      .toBe(true);
     stop.abort(new Error('the trainer stops'));
     await expect(scored).rejects.toThrow('the trainer stops');
     on.fake().release();
