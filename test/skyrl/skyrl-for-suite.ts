@@ -38,6 +38,7 @@ export type SkyrlSuite = {
 export function skyrlForSuite(name: SkyrlModel, settings: Partial<SkyrlSettings> = {}): SkyrlSuite {
   const suite = {} as { -readonly [Name in keyof SkyrlSuite]: SkyrlSuite[Name] };
   let folder: string | undefined;
+  const clients: TrainingServer[] = [];
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'clawloop-skyrl-'));
     suite.model = name === CLAW_NANO ? join(folder, 'model') : modelFolderOf(name);
@@ -46,12 +47,13 @@ export function skyrlForSuite(name: SkyrlModel, settings: Partial<SkyrlSettings>
     suite.server = await startSkyrl({ ...place, model: suite.model, ...settings });
   });
   afterAll(async () => {
+    await Promise.all(clients.map((client) => client.close()));
     await suite.server?.stop();
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
   suite.open = (dialect = 'skyrl-jax', { model = suite.model } = {}) => {
     const server = openTrainingServer({ url: suite.server.url, apiKey: 'tml-any', dialect, model });
-    onTestFinished(() => server.close());
+    clients.push(server);
     return server;
   };
   suite.session = async (server = suite.open()) => {
