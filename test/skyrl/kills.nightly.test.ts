@@ -44,7 +44,6 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
     const start = () => folder.start([...engine, '--training-model', on.model, '--max-strikes', '1000']);
     return { folder, start };
   };
-  const adapterOf = (folder: TrainerFolder, n: number) => checkpointOf(folder, n).then(readAdapter);
 
   test('every batch is trained once, as without kills, and no model stays on the server', async () => {
     const batches = Math.ceil(KILLS / KILLS_PER_BATCH);
@@ -98,16 +97,18 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
       await until(`batch ${n} ends`, () => undisturbed.folder.head().open === null, 15 * MINUTES);
     }
     await trainer.end('SIGTERM');
-    const [mine, its] = [
-      await adapterOf(disturbed.folder, batches),
-      await adapterOf(undisturbed.folder, batches),
-    ];
+    const [killed, calm] = [await keptOf(disturbed.folder), await keptOf(undisturbed.folder)];
+    expect(killed.map(({ optimizerStep }) => optimizerStep)).toEqual(
+      calm.map(({ version }) => version * STEPS),
+    );
+    const [mine, its] = [await readAdapter(killed.at(-1)!.folder), await readAdapter(calm.at(-1)!.folder)];
     const names = [...mine.tensors.keys()];
     const rows = ({ tensors }: typeof mine) => names.map((name) => tensors.get(name)!.values);
     const most = worst(rows(mine), rows(its));
     log(`weights after ${batches} batches differ by ${most} from those without kills`);
     expect(most).toBeLessThan(1e-4);
-    expect(await optimizerSteps(disturbed.folder, batches)).toBe(batches * STEPS);
+    const states = await statesIn(on.server.checkpoints);
+    expect([...states].sort()).toEqual([...killed, ...calm].map(({ path }) => path).sort());
 
     // all slots are free again
     await until(
@@ -128,13 +129,36 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
   });
 });
 
-async function checkpointOf(folder: TrainerFolder, n: number): Promise<string> {
-  const names = await readdir(folder.checkpoints);
-  const name = names.find((candidate) => candidate.startsWith(`${n}-`) || candidate === String(n));
-  return join(folder.checkpoints, name ?? `(no checkpoint of version ${n})`);
+type Kept = {
+  readonly version: number;
+  readonly folder: string;
+  readonly optimizerStep: number;
+  readonly path: string;
+};
+
+/** The committed checkpoints, in order. */
+async function keptOf({ checkpoints }: TrainerFolder): Promise<readonly Kept[]> {
+  const names = (await readdir(checkpoints)).filter((name) => /^\d+-[0-9a-f]+$/.test(name));
+  const kept = names.map(async (name) => {
+    const folder = join(checkpoints, name);
+    const state = JSON.parse(await readFile(join(folder, 'state.json'), 'utf8'));
+    return {
+      version: state.version,
+      folder,
+      optimizerStep: state.optimizerStep,
+      path: state.optimizer.path,
+    };
+  });
+  return (await Promise.all(kept)).sort((a, b) => a.version - b.version);
 }
 
-async function optimizerSteps(folder: TrainerFolder, n: number): Promise<number> {
-  const state = JSON.parse(await readFile(join(await checkpointOf(folder, n), 'state.json'), 'utf8'));
-  return state.optimizer.step;
+/** The states on the server's disk, as paths of its API. */
+async function statesIn(folder: string): Promise<readonly string[]> {
+  const models = await readdir(folder);
+  const states = models.map(async (model) =>
+    (await readdir(join(folder, model)))
+      .filter((name) => name.endsWith('.tar.gz'))
+      .map((name) => `tinker://${model}/weights/${name.replace('.tar.gz', '')}`),
+  );
+  return (await Promise.all(states)).flat();
 }
