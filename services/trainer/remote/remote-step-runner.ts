@@ -1,4 +1,5 @@
 import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
+import { loraShapes } from '../../../shared/policy/model/lora.ts';
 import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
 import { loadPromptWriter, type PromptWriter } from '../../../shared/policy/text/load-prompt-writer.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
@@ -80,7 +81,8 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
       const tokens: StepTokens = { scored: 0, trained: 0 };
       const { batchId, adapter } = input.batch;
       const options: RemoteOptions = {
-        ...{ url, config, writePrompt, probe, signal, onState },
+        ...{ url, writePrompt, probe, signal, onState },
+        shapesOf: (rank) => loraShapes(config, rank),
         server: countTokens(place(), tokens),
         contextTokens: config.maxPositions,
         about: { batch: batchId, adapter, attempt: input.label ?? '' },

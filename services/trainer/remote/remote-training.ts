@@ -1,29 +1,30 @@
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
-import type { RemoteOptimizer } from '../../../shared/policy/checkpoints/state.ts';
-import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
+import type { AdamWSettings } from '../../../shared/policy/train/adamw.ts';
 import type { PolicySequence } from '../../../shared/policy/train/batching.ts';
 import type { CandidatesPerSequence } from '../../../shared/policy/train/candidates-per-sequence.ts';
 import { isServiceError } from '../../../shared/runtime/errors.ts';
 import type {
   RemoteModel,
   RemoteSession,
+  ServerCapabilities,
   ServerSequence,
   TrainingServer,
 } from '../../../shared/tinker/training-server.ts';
 import { TrainerError } from '../errors.ts';
 import type { CandidateRows, LearningEngine, LogProbGradient, LogProbs } from '../learning-engine.ts';
+import type { NoCandidate } from '../step.ts';
 import { notFinite } from '../step-metrics.ts';
-import type { StepStart, Trainee, TrainingEngine } from '../trainee.ts';
+import type { StepStart, TrainedNumbers, Trainee, TrainingEngine } from '../trainee.ts';
 import { probeMismatch } from './probe.ts';
 import { gateBySamples } from './remote-gate.ts';
 import { mixed, remoteDistributions, remotePolicy, restOf, toServer } from './remote-policy.ts';
-import { trainedAdapter } from './trained-adapter.ts';
+import { type ExpectedAdapter, trainedAdapter } from './trained-adapter.ts';
 
 export type RemoteOptions = {
   readonly server: TrainingServer;
   readonly url: string;
-  /** shape of the model, which its adapters must fit */
-  readonly config: ModelConfig;
+  /** shapes of an adapter's tensors for this model, by name */
+  readonly shapesOf: ExpectedAdapter['shapesOf'];
   readonly writePrompt: LearningEngine['writePrompt'];
   readonly contextTokens: number;
   /** recognises a saved state, see probe.ts */
@@ -64,32 +65,25 @@ export function sampleRefusal({ tokens }: SampleReady['data']): string | undefin
     : 'its format restricted the tokens; a training server scores without a restriction';
 }
 
+/** A model that is being trained. */
+type Trained = {
+  model: RemoteModel;
+  /** of the optimizer, over all versions */
+  steps: number;
+  /** gradients were added since the last optimizer step */
+  isPending: boolean;
+  /** a gradient was not finite, so it was not sent */
+  isBroken: boolean;
+};
+
 async function openTrainee(
   options: RemoteOptions,
   start: StepStart,
   session: RemoteSession,
 ): Promise<Trainee> {
-  const { server, probe } = options;
-  const shape = shapeOf(start);
-  let model = await openModel(session, start);
-  let [steps, isPending, isBroken] = [stepsOf(start), false, false];
-  const isFresh = () => steps === stepsOf(start);
-  const startModel = async () => {
-    if (!isFresh()) throw new Error('the answer was not scored before the first optimizer step');
-    return model;
-  };
-  let baseModel: Promise<RemoteModel> | undefined;
-  const openBase = () => {
-    // B is 0: a fresh adapter has no effect.
-    baseModel ??= session.createModel({ ...shape, seed: start.seed });
-    return baseModel;
-  };
-  const own = remotePolicy(startModel);
-  const base = start.parent === undefined ? own : remotePolicy(openBase);
-  const modelOf = (policy: 'base' | 'start') =>
-    policy === 'start' || start.parent === undefined ? startModel() : openBase();
-  let trained: LogProbs | undefined;
-
+  const trained = await openTrained(session, start);
+  const readers = readersOf(session, start, trained);
+  const { own, base, models } = readers;
   return {
     writePrompt: options.writePrompt,
     contextTokens: options.contextTokens,
@@ -104,102 +98,139 @@ async function openTrainee(
     distributions: async (policy, sequences, request) => {
       if (sequences.length === 0) return [];
       const isMixed = (request.anchor ?? 0) > 0;
-      const readers = { own: await modelOf(policy), base: isMixed ? await openBase() : undefined };
-      return remoteDistributions(readers, sequences, request);
+      const mixedWith = isMixed ? await models.base() : undefined;
+      return remoteDistributions({ own: await models[policy](), base: mixedWith }, sequences, request);
     },
     scoreByTeacher: noTeacher,
     distributionsByTeacher: noTeacher,
     backward: async (sequences, byLogProbs, candidates) => {
-      const { current, rows } = await forward(model, sequences, candidates);
-      if (isFresh()) own.remember(sequences, current);
-      const slopes = byLogProbs(current, rows);
-      const kept = sequences.map((_, n) => n).filter((n) => hasSlope(slopes, n));
-      if (!kept.every((n) => isFiniteAt(slopes, n))) isBroken = true;
-      if (isBroken || kept.length === 0) return;
-      isPending = true;
-      const of = <Row>(list: readonly Row[]) => kept.map((n) => list[n]!);
-      await model.addGradient(
-        of(sequences).map(toServer),
-        {
-          sampled: of(slopes.sampled),
-          ...(candidates &&
-            slopes.candidates && {
-              candidates: {
-                count: candidates.count,
-                ids: of(candidates.ids),
-                slopes: of(slopes.candidates),
-              },
-            }),
-        },
-        { current: of(current), sequencesUntilStep: kept.length },
-      );
+      const { current, rows } = await forward(trained.model, sequences, candidates);
+      if (trained.steps === stepsOf(start)) own.remember(sequences, current);
+      await addGradient(trained, byLogProbs(current, rows), { sequences, current, candidates });
     },
-    gradientNorm: () => (isBroken ? Number.NaN : isPending ? undefined : 0),
-    optimizerSteps: () => steps,
-    apply: async ({ learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm }) => {
-      const gradientClip = server.capabilities.gradientClip ? maxGradientNorm : undefined;
-      steps += 1;
-      isPending = false;
-      try {
-        return await model.optimizerStep({
-          learningRate,
-          beta1: beta1 ?? 0.9,
-          beta2: beta2 ?? 0.999,
-          epsilon: epsilon ?? 1e-8,
-          weightDecay: weightDecay ?? 0,
-          gradientClip,
-        });
-      } catch (error) {
-        if (isServiceError(error) && error.code === 'not_finite') return { gradientNorm: Number.NaN };
-        throw error;
-      }
-    },
+    gradientNorm: () => (trained.isBroken ? Number.NaN : trained.isPending ? undefined : 0),
+    optimizerSteps: () => trained.steps,
+    apply: (adam) => apply(trained, adam, options.server.capabilities),
     gate: async ({ sequences }, settings) => {
       const before = await own.score(sequences);
-      trained = await model.forward(sequences.map(toServer));
+      const candidate = await trained.model.forward(sequences.map(toServer));
       const needsBase = start.parent !== undefined && settings.gateBaseKl !== undefined;
       const under = needsBase ? await base.score(sequences) : undefined;
-      return gateBySamples({ start: before, candidate: trained, base: under }, settings);
+      return gateBySamples({ start: before, candidate, base: under }, settings);
     },
-    finish: async () => {
-      const [logProbs] = await model.forward([probe]);
-      const { label } = start;
-      // Noted before it is saved, too: a killed attempt leaves no unknown state.
-      await options.onState(`tinker://${model.id}/weights/${label}`);
-      await options.onState(`tinker://${model.id}/sampler_weights/${label}`);
-      const { path } = await model.saveState(label);
-      await options.onState(path);
-      const adapter = await trainedAdapter(await model.downloadAdapter(label), {
-        config: options.config,
-        ...shape,
-      });
-      if (typeof adapter === 'string') {
-        if (adapter.includes('not finite')) return notFinite(adapter);
-        throw TrainerError.SERVER_ADAPTER({ detail: adapter });
-      }
-      const optimizer: RemoteOptimizer = {
-        kind: 'remote',
-        step: steps,
-        dialect: server.dialect,
-        url: options.url,
-        path,
-        probe: { ...mutable(probe), logProbs: [...logProbs!] },
-      };
-      return { adapter, optimizer };
-    },
+    finish: () => finish(options, start, trained),
     restart: async () => {
-      await model.unload();
-      model = await openModel(session, start);
-      [steps, isPending, isBroken] = [stepsOf(start), false, false];
+      await trained.model.unload();
+      Object.assign(trained, await openTrained(session, start));
     },
     close: () => session.close(),
   };
 }
 
-const mutable = ({ promptIds, responseIds }: ServerSequence) => ({
-  promptIds: [...promptIds],
-  responseIds: [...responseIds],
+const openTrained = async (session: RemoteSession, start: StepStart): Promise<Trained> => ({
+  model: await openModel(session, start),
+  steps: stepsOf(start),
+  isPending: false,
+  isBroken: false,
 });
+
+/** The base, and the policy that the step starts from: the trained model, until its first optimizer step. */
+function readersOf(session: RemoteSession, start: StepStart, trained: Trained) {
+  const startModel = async () => {
+    if (trained.steps !== stepsOf(start))
+      throw new Error('an answer was not scored before the first optimizer step');
+    return trained.model;
+  };
+  let opened: Promise<RemoteModel> | undefined;
+  const openBase = () => {
+    // B is 0: a fresh adapter has no effect.
+    opened ??= session.createModel({ ...shapeOf(start), seed: start.seed });
+    return opened;
+  };
+  const own = remotePolicy(startModel);
+  if (start.parent === undefined) return { own, base: own, models: { start: startModel, base: startModel } };
+  return { own, base: remotePolicy(openBase), models: { start: startModel, base: openBase } };
+}
+
+/** Adds the gradient of the sequences that have a slope. */
+async function addGradient(
+  trained: Trained,
+  slopes: LogProbGradient,
+  {
+    sequences,
+    current,
+    candidates,
+  }: {
+    readonly sequences: readonly PolicySequence[];
+    readonly current: LogProbs;
+    readonly candidates: CandidatesPerSequence | undefined;
+  },
+): Promise<void> {
+  const kept = sequences.map((_, n) => n).filter((n) => hasSlope(slopes, n));
+  if (!kept.every((n) => isFiniteAt(slopes, n))) trained.isBroken = true;
+  if (trained.isBroken || kept.length === 0) return;
+  trained.isPending = true;
+  const of = <Row>(list: readonly Row[]) => kept.map((n) => list[n]!);
+  const beside = candidates &&
+    slopes.candidates && {
+      count: candidates.count,
+      ids: of(candidates.ids),
+      slopes: of(slopes.candidates),
+    };
+  await trained.model.addGradient(
+    of(sequences).map(toServer),
+    { sampled: of(slopes.sampled), ...(beside && { candidates: beside }) },
+    { current: of(current), sequencesUntilStep: kept.length },
+  );
+}
+
+async function apply(
+  trained: Trained,
+  {
+    learningRate,
+    beta1 = 0.9,
+    beta2 = 0.999,
+    epsilon = 1e-8,
+    weightDecay = 0,
+    maxGradientNorm,
+  }: AdamWSettings,
+  { gradientClip: clips }: ServerCapabilities,
+): Promise<{ readonly gradientNorm: number | undefined }> {
+  trained.steps += 1;
+  trained.isPending = false;
+  const gradientClip = clips ? maxGradientNorm : undefined;
+  try {
+    const adam = { learningRate, beta1, beta2, epsilon, weightDecay, gradientClip };
+    return await trained.model.optimizerStep(adam);
+  } catch (error) {
+    if (isServiceError(error) && error.code === 'not_finite') return { gradientNorm: Number.NaN };
+    throw error;
+  }
+}
+
+/** Saves the state, which stays on the server, and downloads the adapter. */
+async function finish(
+  { server, probe, url, shapesOf, onState }: RemoteOptions,
+  start: StepStart,
+  { model, steps }: Trained,
+): Promise<TrainedNumbers | NoCandidate> {
+  const { label } = start;
+  const [logProbs] = await model.forward([probe]);
+  // Noted before they are saved, too: a killed attempt leaves no unknown state.
+  for (const folder of ['weights', 'sampler_weights', 'external_weights'])
+    await onState(`tinker://${model.id}/${folder}/${label}`);
+  const { path } = await model.saveState(label);
+  await onState(path);
+  const adapter = await trainedAdapter(await model.downloadAdapter(label), { shapesOf, ...shapeOf(start) });
+  if (typeof adapter === 'string') {
+    if (adapter.includes('not finite')) return notFinite(adapter);
+    throw TrainerError.SERVER_ADAPTER({ detail: adapter });
+  }
+  const { promptIds, responseIds } = probe;
+  const known = { promptIds: [...promptIds], responseIds: [...responseIds], logProbs: [...logProbs!] };
+  const { dialect } = server;
+  return { adapter, optimizer: { kind: 'remote', step: steps, dialect, url, path, probe: known } };
+}
 
 const stepsOf = ({ parent }: StepStart): number => parent?.optimizer.step ?? 0;
 

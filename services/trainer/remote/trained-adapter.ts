@@ -6,12 +6,11 @@ import {
   adapterFileNames,
   readAdapter,
 } from '../../../shared/policy/checkpoints/adapter-files.ts';
-import { loraShapes } from '../../../shared/policy/model/lora.ts';
-import type { ModelConfig } from '../../../shared/policy/model/model-config.ts';
 
 /** The shape that a server's adapter must have. */
 export type ExpectedAdapter = {
-  readonly config: ModelConfig;
+  /** of all tensors, by name */
+  readonly shapesOf: (rank: number) => ReadonlyMap<string, readonly number[]>;
   readonly rank: number;
   readonly alpha: number;
 };
@@ -24,7 +23,7 @@ export type ExpectedAdapter = {
  */
 export async function trainedAdapter(
   files: ReadonlyMap<string, Uint8Array>,
-  { config, rank, alpha }: ExpectedAdapter,
+  expected: ExpectedAdapter,
 ): Promise<AdapterFile | string> {
   const missing = adapterFileNames.filter((name) => !files.has(name));
   if (missing.length > 0) return `it has no ${missing.join(' and no ')}`;
@@ -32,7 +31,7 @@ export async function trainedAdapter(
   try {
     for (const name of adapterFileNames) await writeFile(join(folder, name), files.get(name)!);
     const adapter = await readAdapter(folder);
-    return faultOf(adapter, { config, rank, alpha }) ?? adapter;
+    return faultOf(adapter, expected) ?? adapter;
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -43,7 +42,7 @@ export async function trainedAdapter(
 function faultOf({ config, tensors }: AdapterFile, expected: ExpectedAdapter): string | undefined {
   if (config.rank !== expected.rank) return `its rank is ${config.rank}, not ${expected.rank}`;
   if (config.alpha !== expected.alpha) return `its alpha is ${config.alpha}, not ${expected.alpha}`;
-  const shapes = loraShapes(expected.config, expected.rank);
+  const shapes = expected.shapesOf(expected.rank);
   for (const [name, shape] of shapes) {
     const tensor = tensors.get(name);
     if (tensor === undefined) return `it has no ${name}`;

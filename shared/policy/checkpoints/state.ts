@@ -31,7 +31,7 @@ const remoteState = z.object({
 });
 
 /** AdamW's state on a training server, which does not give its moments away. */
-export type RemoteOptimizer = z.output<typeof remoteState> & {
+type RemoteOptimizer = z.output<typeof remoteState> & {
   /** steps taken */
   readonly step: number;
 };

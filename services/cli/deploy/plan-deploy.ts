@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import {
+  DeployConfig,
+  type DeploySettings,
+  type DeployTarget,
+  deploySettings,
+  deployTargets,
+} from '../../../shared/config/deploy.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { flagsOf } from '../config.ts';
+import { planUp } from '../up/plan.ts';
+
+export type DeployPlan = {
+  readonly target: DeployTarget;
+  readonly settings: DeploySettings;
+  /** name of the model at the service */
+  readonly model: string;
+  /** flags of `clawloop up`, without the key */
+  readonly flags: readonly string[];
+};
+
+const ownFlags = flagsOf(DeployConfig as unknown as z.ZodObject);
+
+/**
+ * Splits the words of `clawloop deploy TARGET`: its own flags decide about training, all others go to `up`.
+ *
+ * @throws UsageError, ConfigError
+ */
+export function planDeploy(argv: readonly string[]): DeployPlan {
+  const [target, ...words] = argv;
+  if (!deployTargets.some((known) => known === target))
+    throw new UsageError(`clawloop deploy takes one of: ${deployTargets.join(', ')}; not '${target ?? ''}'`);
+  const { own, rest } = splitWords(words);
+  const { common } = planUp(rest);
+  const settings = deploySettings(target as DeployTarget, own);
+  const model = settings.trainingModel ?? common.model;
+  const { trainingUrl, trainingBudget, project, method } = settings;
+  const optional = (flag: string, value: string | number | undefined) =>
+    value === undefined ? [] : [flag, String(value)];
+  return {
+    target: target as DeployTarget,
+    settings,
+    model,
+    flags: [
+      ...['--trainer-training-engine', 'tinker'],
+      ...['--trainer-training-dialect', target as DeployTarget],
+      ...['--trainer-training-url', trainingUrl],
+      ...['--trainer-training-model', model],
+      ...optional('--trainer-training-project', project),
+      ...optional('--trainer-training-budget', trainingBudget),
+      ...['--collector-method', method],
+      ...rest,
+    ],
+  };
+}
+
+/** The flag of the key. `up` passes it on in the environment, where `ps` does not show it. */
+export const keyFlags = ({ settings }: DeployPlan): readonly string[] => [
+  '--trainer-training-api-key',
+  settings.apiKey,
+];
+
+function splitWords(words: readonly string[]) {
+  let isOwn = false;
+  const own: string[] = [];
+  const rest: string[] = [];
+  for (const word of words) {
+    if (word.startsWith('--')) isOwn = ownFlags.has(word.split('=')[0]!);
+    (isOwn ? own : rest).push(word);
+  }
+  return { own, rest };
+}
+
+/** The command that does the same by hand, without the key. */
+export const commandOf = ({ flags }: DeployPlan): string =>
+  ['CLAWLOOP_TRAINER_TRAINING_API_KEY=...', 'npx clawloop up', ...flags.map(quoted)].join(' ');
+
+const quoted = (word: string): string =>
+  /^[\w./:@=,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
