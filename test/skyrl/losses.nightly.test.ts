@@ -7,6 +7,7 @@ import { type Candidate, step } from '../../services/trainer/step.ts';
 import { batchData, sampleData } from '../../services/trainer/testing/facts.ts';
 import type { TrainingEngine } from '../../services/trainer/trainee.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import { loraShapes } from '../../shared/policy/model/lora.ts';
 import { hintMarker } from '../../shared/policy/text/hint.ts';
 import { emptyAdamWState } from '../../shared/policy/train/adamw.ts';
 import { type LocalModel, openLocalModel } from './local-model.ts';
@@ -61,7 +62,7 @@ describeWithSkyrl('a step on SkyRL is that of this process', () => {
     remote = remoteTraining({
       server: on.open(),
       url: on.server.url,
-      config: local.policy.config,
+      shapesOf: (rank) => loraShapes(local.policy.config, rank),
       writePrompt,
       contextTokens: 512,
       probe: { promptIds: [5, 6], responseIds: [7, 8, 9] },
