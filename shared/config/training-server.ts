@@ -9,7 +9,7 @@ export const TrainingEngineConfig = z.object({
     .enum(['local', 'tinker'])
     .default('local')
     .describe(
-      'where steps are computed: local, in the trainer; tinker, on a training server that speaks the Tinker API. Fixed per adapter',
+      'where steps are computed: local, in the trainer; tinker, on a training server that speaks the Tinker API; serving then samples at temperature 1 unless a request names another. Fixed per adapter',
     ),
   trainingUrl: z
     .url({ protocol: /^https?$/ })
@@ -56,6 +56,15 @@ export const TrainingServerConfig = TrainingEngineConfig.extend({
     .describe('tinker: adapters whose steps run at the same time'),
 });
 export type TrainingServerConfig = z.output<typeof TrainingServerConfig>;
+
+/**
+ * Temperature of requests that name none; undefined: the model's advice. A training server scores at temperature 1 only,
+ * so a sample at another temperature cannot be trained there.
+ */
+export const trainableTemperature = ({
+  trainingEngine,
+}: Pick<z.output<typeof TrainingEngineConfig>, 'trainingEngine'>): number | undefined =>
+  trainingEngine === 'tinker' ? 1 : undefined;
 
 type Given = Readonly<{ [Name in keyof z.output<typeof TrainingEngineConfig>]?: unknown }> & {
   readonly trainingUrl?: string | undefined;
