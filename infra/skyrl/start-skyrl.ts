@@ -51,14 +51,31 @@ export type Skyrl = {
 
 /** Python imports for minutes where the machine is busy. */
 const START_LIMIT_MS = 15 * 60_000;
-/** ms that the processes have to end by themselves: SkyRL gives its engine 5 s. */
-const GRACE_MS = 8_000;
+/** ms that the processes have to end by themselves, more than GUARD gives them */
+const GRACE_MS = 10_000;
 /** The engine writes this line after it has loaded the model. */
 const READY = 'Starting background engine...';
 const CHECKPOINTS = 'checkpoints';
 
 /** The process that started it may be killed without a word, and nothing is to stay. Linux alone sees to it. */
 const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
+
+/**
+ * Runs a command and ends its whole process group with it: SkyRL's API can end without its engine. SIGTERM gives the
+ * group 8 s.
+ */
+const GUARD = `
+"$@" & child=$!
+end() {
+  trap '' TERM
+  kill -TERM 0
+  waited=0
+  while kill -0 $child 2>/dev/null && [ $waited -lt 80 ]; do sleep 0.1; waited=$((waited + 1)); done
+  kill -KILL 0
+}
+trap end TERM
+wait $child
+kill -KILL 0`;
 
 /**
  * Starts SkyRL's Tinker server; resolves when its engine has loaded the model. Compiled programs of JAX are kept
@@ -174,7 +191,8 @@ function spawnServer(settings: SkyrlSettings, port: number): ChildProcess {
   ];
   const environment = skyrlEnvironment(platform);
   const uv = [join(environment, 'bin/uv'), 'run', '--no-project', '--active', '-m', 'skyrl.tinker.api'];
-  const [command, ...argv] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : []), ...uv, ...server];
+  const guarded = ['sh', '-c', GUARD, 'sh', ...uv, ...server];
+  const [command, ...argv] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : []), ...guarded];
   const path = [join(environment, 'bin'), process.env.PATH].filter(Boolean).join(delimiter);
   return spawn(command!, argv, {
     cwd: folder,

@@ -70,6 +70,8 @@ export function openTrainingServer(settings: TrainingServerSettings): TrainingSe
     removeState: async (path, signal) => {
       const [, run, state] = /^tinker:\/\/([^/]+)\/(.+)$/.exec(path) ?? [];
       if (!dialect.capabilities.deletesStates || run === undefined) return;
+      // a kind of state that the server does not have
+      if (state!.startsWith('external_weights/') && dialect.adapter !== 'external') return;
       const target = `training_runs/${run}/checkpoints/${state}`;
       await connection
         .call('DELETE', target, AnyAnswer, undefined, { signal, isRepeatable: true, isEmpty: true })
@@ -131,6 +133,8 @@ async function openSession(
   if (refused) throw TinkerError.REFUSED({ path: 'create_session', detail: refused });
   const beats = new AbortController();
   const beat = { session_id: id, type: 'session_heartbeat' };
+  // SkyRL never ends a session without a heartbeat, so a client that is killed early would leave its models loaded.
+  await connection.call('POST', 'session_heartbeat', AnyAnswer, beat, repeatable);
   const options = { signal: beats.signal, isRepeatable: true, limitMs: heartbeatMs };
   // A lost session shows in the next call of its models.
   void every(

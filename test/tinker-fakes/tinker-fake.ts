@@ -13,6 +13,7 @@ import { answerGet } from './fake-files.ts';
 import { createFakeKeys } from './fake-keys.ts';
 import { type Body, createPromises, Status } from './fake-promises.ts';
 import { type FakeTraits, traitsOf } from './fake-traits.ts';
+import { decodeCall } from './protobuf-side.ts';
 import { sendJson } from './send.ts';
 import { BadRequest, openTrainedModels } from './trained-models.ts';
 
@@ -118,6 +119,12 @@ type Place = {
   readonly origin: () => string;
 };
 
+/** What a binary request is for, as in JSON. */
+function subjectOf(bytes: Uint8Array): Body {
+  const { modelId, sequence } = decodeCall(bytes);
+  return { model_id: modelId, seq_id: sequence };
+}
+
 function createHandler(state: FakeState, place: Place, options: TinkerFakeOptions) {
   const { traits, faults, promises } = state;
   const keys = createFakeKeys(options);
@@ -128,7 +135,11 @@ function createHandler(state: FakeState, place: Place, options: TinkerFakeOption
     const { pathname } = new URL(request.url ?? '', 'http://fake');
     const path = pathname.replace(`/${FAKE_JOB}`, '');
     const isBinary = request.headers['content-type'] === 'application/x-protobuf';
-    const parsed: unknown = isBinary || bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'));
+    const parsed: unknown = isBinary
+      ? subjectOf(bytes)
+      : bytes.length === 0
+        ? {}
+        : JSON.parse(bytes.toString('utf8'));
     const body: Body = isObject(parsed) ? parsed : {};
     place.requests.push({ path, body, headers: request.headers });
     if (path === '/fake/fault') {

@@ -101,7 +101,8 @@ describe.each(dialects)('dialect %s', (dialect) => {
         const apart = Math.max(
           ...mine.map((values, n) => Math.max(...values.map((value, at) => Math.abs(value - its[n]![at]!)))),
         );
-        expect(apart).toBeLessThan(1e-4);
+        // requests carry f32, and AdamW moves a weight by the rate even where its gradient is only rounding
+        expect(apart).toBeLessThan(2e-4);
         expect(there.metrics.gradientNorm! / here.metrics.gradientNorm!).toBeCloseTo(1, 4);
         expect(there.metrics.loss).toBeCloseTo(here.metrics.loss!, 4);
         expect(there.optimizer.step).toBe(here.optimizer.step);
