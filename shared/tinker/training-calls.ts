@@ -6,7 +6,7 @@ import { decodeLogProbs, encodeTrainingCall, type TrainingCall } from './protobu
 import type { DialectName } from './training-server.ts';
 
 /** Log-probs of each datum, all its targets in a row; undefined: the server returned none. */
-export type DatumLogProbs = readonly (Float32Array | undefined)[];
+type DatumLogProbs = readonly (Float32Array | undefined)[];
 
 export type TrainingCalls = {
   readonly dialect: DialectName;

@@ -10,6 +10,9 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { flagsOf } from '../config.ts';
 import { planUp } from '../up/plan.ts';
 
+export const notRunLive =
+  'Tested against recorded answers and a stand-in, and never run against the live services.';
+
 export type DeployPlan = {
   readonly target: DeployTarget;
   readonly settings: DeploySettings;
