@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { commandOf, keyFlags, notRunLive, planDeploy } from '../deploy/plan-deploy.ts';
+import { commandOf, notRunLive, planDeploy } from '../deploy/plan-deploy.ts';
 import type { Finding } from '../doctor/checks.ts';
 import { up } from './up.ts';
 
@@ -36,7 +36,7 @@ export const deploy: Command = {
     console.log(`${isFine ? 'ok   ' : 'next '} ${commandOf(plan)}`);
     if (!isFine) return 1;
     if (plan.settings.dryRun) return 0;
-    return up.run([...plan.flags, ...keyFlags(plan)]);
+    return up.run(plan.flags);
   },
 };
 
