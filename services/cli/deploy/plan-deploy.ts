@@ -42,12 +42,12 @@ export function planDeploy(argv: readonly string[]): DeployPlan {
     settings,
     model,
     flags: [
-      ...['--trainer-training-engine', 'tinker'],
-      ...['--trainer-training-dialect', target as DeployTarget],
-      ...['--trainer-training-url', trainingUrl],
-      ...['--trainer-training-model', model],
-      ...optional('--trainer-training-project', project),
-      ...optional('--trainer-training-budget', trainingBudget),
+      ...['--training-engine', 'tinker'],
+      ...['--training-dialect', target as DeployTarget],
+      ...['--training-url', trainingUrl],
+      ...['--training-model', model],
+      ...optional('--training-project', project),
+      ...optional('--training-budget', trainingBudget),
       ...['--collector-method', method],
       ...rest,
     ],
@@ -56,7 +56,7 @@ export function planDeploy(argv: readonly string[]): DeployPlan {
 
 /** The flag of the key. `up` passes it on in the environment, where `ps` does not show it. */
 export const keyFlags = ({ settings }: DeployPlan): readonly string[] => [
-  '--trainer-training-api-key',
+  '--training-api-key',
   settings.apiKey,
 ];
 
@@ -73,7 +73,7 @@ function splitWords(words: readonly string[]) {
 
 /** The command that does the same by hand, without the key. */
 export const commandOf = ({ flags }: DeployPlan): string =>
-  ['CLAWLOOP_TRAINER_TRAINING_API_KEY=...', 'npx clawloop up', ...flags.map(quoted)].join(' ');
+  ['CLAWLOOP_TRAINING_API_KEY=...', 'npx clawloop up', ...flags.map(quoted)].join(' ');
 
 const quoted = (word: string): string =>
   /^[\w./:@=,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
