@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { whereDidMyTurnGo } from '../../services/collector/where-did-my-turn-go.ts';
 import { fieldTables } from './compatibility-page.ts';
+import { dialectTable } from './dialect-table.ts';
 import { eventTables } from './event-page.ts';
 import { generatedPart } from './generated-part.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -17,6 +18,11 @@ test('the event tables match the schemas (else: npm run docs)', async () => {
 test('the table of training defaults matches the code (else: npm run docs)', async () => {
   const table = generatedPart(await page('understand/learning.md'), 'defaults');
   expect(table).toBe(`\n${trainingDefaultsTable()}\n`);
+});
+
+test('the table of dialects matches the code (else: npm run docs)', async () => {
+  const table = generatedPart(await page('operate/hosted-training.md'), 'dialects');
+  expect(table).toBe(`\n${dialectTable()}\n`);
 });
 
 test('the settings page matches the schemas (else: npm run docs)', async () => {

@@ -1,13 +1,15 @@
 import type { z } from 'zod';
 import { pause } from '../lang/async.ts';
-import { parseJson } from '../lang/json.ts';
 import { ConfigAnswer, explanationOf, FailedFuture, FutureAnswer, TokenAnswer, TryAgain } from './answers.ts';
 import { createCredentials } from './credentials.ts';
 import type { Dialect } from './dialects.ts';
-import { refusalOf, TinkerError } from './errors.ts';
+import { TinkerError } from './errors.ts';
 import { defaultWaitsMs, download, exchange, textOf } from './exchange.ts';
-import { type HttpAnswer, openHttp, originOf } from './http.ts';
+import { type HttpAnswer, openHttp } from './http.ts';
 import type { Meter } from './meter.ts';
+import { type AnswerReader, createAnswerReader, type RawResult, type Subject } from './read-answers.ts';
+
+export type { RawResult } from './read-answers.ts';
 
 export type ConnectionSettings = {
   /** what comes before `/api/v1` */
@@ -21,9 +23,6 @@ export type ConnectionSettings = {
   /** ms until the result of a call; default half an hour, since the queue of a server may be long */
   readonly callLimitMs?: number | undefined;
 };
-
-/** What a call is about, for its errors. */
-type Subject = { readonly model?: string; readonly sequence?: number };
 
 export type CallOptions = Subject & {
   readonly signal: AbortSignal;
@@ -40,12 +39,7 @@ export type CallOptions = Subject & {
   readonly onModel?: (id: string) => void;
 };
 
-/** A poll may also return protobuf. */
-export type RawResult =
-  | { readonly kind: 'json'; readonly value: unknown }
-  | { readonly kind: 'protobuf'; readonly bytes: Uint8Array };
-
-export type Connection = {
+export type Connection = Pick<AnswerReader, 'parse' | 'badAnswer'> & {
   readonly settings: ConnectionSettings;
   /** @throws an error of the table */
   readonly call: <Schema extends z.ZodType>(
@@ -57,13 +51,6 @@ export type Connection = {
   ) => Promise<z.output<Schema>>;
   /** Posts a request and polls its result. */
   readonly future: (path: string, body: object | Uint8Array, options: CallOptions) => Promise<RawResult>;
-  /** Reads a result in JSON. @throws BAD_ANSWER */
-  readonly parse: <Schema extends z.ZodType>(
-    schema: Schema,
-    result: RawResult,
-    path: string,
-  ) => z.output<Schema>;
-  readonly badAnswer: (path: string, detail: string) => Error;
   /** Polls a result that the server has promised. */
   readonly result: (id: string, path: string, options: CallOptions) => Promise<RawResult | undefined>;
   /** A file, from this server or where it points to. The key does not leave this server. */
@@ -84,22 +71,24 @@ const MOST_RESENDS = 3;
 /** ms between polls that end at once, the longest; most servers hold a poll until there is a result */
 const LONGEST_POLL_PAUSE_MS = 1_000;
 
+type Send = (
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body: string | Uint8Array | undefined,
+  options: CallOptions,
+) => Promise<HttpAnswer>;
+
+/** @throws INVALID_REQUEST if no header can hold the key */
 export function openConnection(settings: ConnectionSettings): Connection {
-  const { dialect, meter, apiKey } = settings;
-  const { deduplicates } = dialect.capabilities;
+  const { dialect, meter } = settings;
   const base = `${settings.url.replace(/\/+$/, '')}/api/v1/`;
   const http = openHttp();
   const waitsMs = settings.waitsMs ?? defaultWaitsMs;
-
-  const send = async (
-    method: 'GET' | 'POST' | 'DELETE',
-    path: string,
-    body: string | Uint8Array | undefined,
-    options: CallOptions,
-    key?: string,
+  const sendAs = async (
+    credential: string,
+    ...[method, path, body, options]: Parameters<Send>
   ): Promise<HttpAnswer> => {
     const { signal, isRepeatable = false, contentType, accept, limitMs = REQUEST_LIMIT_MS } = options;
-    const credential = key ?? (await credentials.current(signal));
     meter.countRequest();
     const headers = {
       ...(options.isControl ? { authorization: `Bearer ${credential}` } : { 'x-api-key': credential }),
@@ -107,65 +96,58 @@ export function openConnection(settings: ConnectionSettings): Connection {
       ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
     };
     const url = options.isControl ? path : base + path;
-    const request = { method, url, headers, ...(body !== undefined && { body }) };
-    return exchange(http, request, {
-      mayRepeat: isRepeatable || deduplicates,
-      waitsMs,
-      limitMs,
-      signal,
-      isPoll: path === POLL,
-    });
+    return exchange(
+      http,
+      { method, url, headers, ...(body !== undefined && { body }) },
+      {
+        mayRepeat: isRepeatable || dialect.capabilities.deduplicates,
+        waitsMs,
+        limitMs,
+        signal,
+        isPoll: path === POLL,
+        hide: credentials.hide,
+      },
+    );
   };
-
-  const credentials = createCredentials(apiKey, async (key, signal) => {
+  const credentials = createCredentials(settings.apiKey, async (key, signal) => {
     if (!dialect.hosted) return undefined;
-    const options = { signal, isRepeatable: true };
-    const ask = (path: string, body: object) => send('POST', path, JSON.stringify(body), options, key);
+    const ask = (path: string, body: object) =>
+      sendAs(key, 'POST', path, JSON.stringify(body), { signal, isRepeatable: true });
     const config = await ask('client/config', { sdk_version: SDK_VERSION });
     if (config.status === 404) return undefined;
-    if (!parsed(ConfigAnswer, config, 'client/config', {}).pjwt_auth_enabled) return undefined;
-    return parsed(TokenAnswer, await ask('auth/token', {}), 'auth/token', {}).jwt;
+    if (!reader.parseAnswer(ConfigAnswer, config, 'client/config', {}).pjwt_auth_enabled) return undefined;
+    return reader.parseAnswer(TokenAnswer, await ask('auth/token', {}), 'auth/token', {}).jwt;
   });
-
-  const refused = (answer: HttpAnswer, path: string, { model = '?', sequence = 0 }: Subject) =>
-    refusalOf({
-      status: answer.status,
-      detail: explanationOf(textOf(answer)) ?? `status ${answer.status}`,
-      path,
-      url: originOf(base),
-      project: settings.project ?? '(none)',
-      model,
-      sequence,
-    });
-
-  const read = (answer: HttpAnswer, path: string): RawResult => {
-    if (answer.contentType.startsWith(PROTOBUF)) return { kind: 'protobuf', bytes: answer.bytes };
-    const value = parseJson(textOf(answer));
-    if (value === undefined) throw badAnswer(path, `no JSON: ${textOf(answer).slice(0, 100)}`);
-    return { kind: 'json', value };
+  const reader = createAnswerReader({ url: base, project: settings.project }, credentials.hide);
+  const send: Send = async (method, path, body, options) =>
+    sendAs(await credentials.current(options.signal), method, path, body, options);
+  const poll = createPoll(dialect, send, reader);
+  return {
+    settings,
+    call: async (method, path, schema, body, options) =>
+      reader.parseAnswer(schema, await send(method, path, encoded(body), options), path, options),
+    future: createFuture(settings, { send, poll, reader }),
+    result: poll,
+    file: async (place, limit, options) => {
+      const isOurs = !/^https?:/.test(place);
+      const url = isOurs ? base + place : place;
+      const headers = isOurs ? { 'x-api-key': await credentials.current(options.signal) } : {};
+      meter.countRequest();
+      const timing = { mayRepeat: true, waitsMs, limitMs: FILE_LIMIT_MS, hide: credentials.hide };
+      const request = { method: 'GET', url, headers, limit } as const;
+      const answer = await download(http, request, { ...timing, signal: options.signal });
+      if (answer.status >= 300) throw reader.refused(answer, new URL(url).pathname, options);
+      return answer;
+    },
+    parse: reader.parse,
+    badAnswer: reader.badAnswer,
+    close: () => http.close(),
   };
-  const badAnswer = (path: string, detail: string) =>
-    TinkerError.BAD_ANSWER({ url: originOf(base), path, detail });
+}
 
-  const parsed = <Schema extends z.ZodType>(
-    schema: Schema,
-    answer: HttpAnswer,
-    path: string,
-    subject: Subject & Pick<CallOptions, 'isEmpty'>,
-  ): z.output<Schema> => {
-    if (answer.status >= 300) throw refused(answer, path, subject);
-    if (subject.isEmpty === true && answer.bytes.length === 0) return schema.parse({});
-    return parse(schema, read(answer, path), path);
-  };
-  const parse: Connection['parse'] = (schema, result, path) => {
-    const checked = schema.safeParse(result.kind === 'json' ? result.value : undefined);
-    if (checked.success) return checked.data;
-    const [{ message, path: place }] = checked.error.issues as [z.core.$ZodIssue];
-    throw badAnswer(path, `${place.map(String).join('.')}: ${message}`);
-  };
-
-  /** undefined: the server has dropped the promise, and takes the request again */
-  const poll = async (id: string, path: string, options: CallOptions): Promise<RawResult | undefined> => {
+/** Polls a promise to its end; undefined: the server has dropped it, and takes the request again. */
+function createPoll(dialect: Dialect, send: Send, reader: AnswerReader): Connection['result'] {
+  return async (id, path, options) => {
     const waits = pollPauses();
     for (let unexplained = 0; ; ) {
       const answer = await send('POST', POLL, JSON.stringify({ request_id: id }), {
@@ -174,75 +156,71 @@ export function openConnection(settings: ConnectionSettings): Connection {
         limitMs: POLL_LIMIT_MS,
         ...(options.accept !== undefined && { accept: options.accept }),
       });
-      if (answer.status === 408) {
-        await pause(waits.next().value, options.signal);
-        options.signal.throwIfAborted();
-        continue;
-      }
-      if (answer.status === 410 && deduplicates) return undefined;
+      if (answer.status === 410 && dialect.capabilities.deduplicates) return undefined;
       const isUnexplained = answer.status === 400 && explanationOf(textOf(answer)) === undefined;
-      if (isUnexplained && unexplained++ < dialect.unexplainedRefusals) {
-        await pause(waits.next().value, options.signal);
-        continue;
-      }
-      if (answer.status >= 300) throw refused(answer, path, options);
-      const result = read(answer, path);
-      if (result.kind === 'protobuf') return result;
-      if (!TryAgain.safeParse(result.value).success) {
-        const failed = FailedFuture.safeParse(result.value);
-        if (!failed.success) return result;
-        const { error: detail } = failed.data;
-        throw refused({ ...answer, status: 400, bytes: Buffer.from(detail) }, path, options);
+      const mayPass = isUnexplained && unexplained++ < dialect.unexplainedRefusals;
+      if (answer.status !== 408 && !mayPass) {
+        if (answer.status >= 300) throw reader.refused(answer, path, options);
+        const result = reader.read(answer, path);
+        if (result.kind === 'protobuf' || !TryAgain.safeParse(result.value).success)
+          return unlessFailed(result, answer, { path, options, reader });
       }
       await pause(waits.next().value, options.signal);
       options.signal.throwIfAborted();
     }
   };
+}
 
-  return {
-    settings,
-    call: async (method, path, schema, body, options) =>
-      parsed(schema, await send(method, path, encoded(body), options), path, options),
-    future: async (path, body, { limitMs = settings.callLimitMs ?? CALL_LIMIT_MS, ...options }) => {
-      const limit = AbortSignal.timeout(limitMs);
-      const signal = AbortSignal.any([options.signal, limit]);
-      try {
-        for (let resends = 0; ; resends++) {
-          const answer = await send('POST', path, encoded(body), { ...options, signal });
-          // FastAPI answers a body that it cannot read with 422
-          if (body instanceof Uint8Array && (answer.status === 415 || answer.status === 422))
-            throw TinkerError.NO_PROTOBUF({ status: answer.status });
-          const { request_id: id, model_id: model } = parsed(FutureAnswer, answer, path, options);
-          if (model !== undefined) options.onModel?.(model);
-          const result = await poll(id, path, { ...options, signal });
-          if (result !== undefined) return result;
-          if (resends === MOST_RESENDS)
-            throw TinkerError.ANSWER_LOST({ path, detail: `dropped ${resends} times by the server` });
-        }
-      } catch (error) {
-        if (limit.aborted && !options.signal.aborted)
-          throw TinkerError.TIMED_OUT({ path, seconds: limitMs / 1000 });
-        throw error;
+/** The hosted services report a failed call with status 200. A fault of theirs may pass. */
+function unlessFailed(
+  result: RawResult,
+  answer: HttpAnswer,
+  {
+    path,
+    options,
+    reader,
+  }: { readonly path: string; readonly options: Subject; readonly reader: AnswerReader },
+): RawResult {
+  if (result.kind === 'protobuf') return result;
+  const failed = FailedFuture.safeParse(result.value);
+  if (!failed.success) return result;
+  const { error, category } = failed.data;
+  const status = category === 'server' ? 500 : 400;
+  throw reader.refused({ ...answer, status, bytes: Buffer.from(error) }, path, options);
+}
+
+function createFuture(
+  { callLimitMs = CALL_LIMIT_MS }: Pick<ConnectionSettings, 'callLimitMs'>,
+  {
+    send,
+    poll,
+    reader,
+  }: { readonly send: Send; readonly poll: Connection['result']; readonly reader: AnswerReader },
+): Connection['future'] {
+  return async (path, body, { limitMs = callLimitMs, ...options }) => {
+    const limit = AbortSignal.timeout(limitMs);
+    const limited = { ...options, signal: AbortSignal.any([options.signal, limit]) };
+    try {
+      for (let resends = 0; ; resends++) {
+        const answer = await send('POST', path, encoded(body), limited);
+        // FastAPI answers a body that it cannot read with 422
+        if (body instanceof Uint8Array && (answer.status === 415 || answer.status === 422))
+          throw TinkerError.NO_PROTOBUF({ status: answer.status });
+        const { request_id: id, model_id: model } = reader.parseAnswer(FutureAnswer, answer, path, options);
+        if (model !== undefined) options.onModel?.(model);
+        const result = await poll(id, path, limited);
+        if (result !== undefined) return result;
+        if (resends === MOST_RESENDS)
+          throw TinkerError.ANSWER_LOST({ path, detail: `dropped ${resends} times by the server` });
       }
-    },
-    result: poll,
-    file: async (place, limit, options) => {
-      const isOurs = !/^https?:/.test(place);
-      const url = isOurs ? base + place : place;
-      const headers = isOurs ? { 'x-api-key': await credentials.current(options.signal) } : {};
-      const timing = { mayRepeat: true, waitsMs, limitMs: FILE_LIMIT_MS, signal: options.signal };
-      meter.countRequest();
-      const answer = await download(http, { method: 'GET', url, headers, limit }, timing);
-      if (answer.status >= 300) throw refused(answer, new URL(url).pathname, options);
-      return answer;
-    },
-    parse,
-    badAnswer,
-    close: () => http.close(),
+    } catch (error) {
+      if (limit.aborted && !options.signal.aborted)
+        throw TinkerError.TIMED_OUT({ path, seconds: limitMs / 1000 });
+      throw error;
+    }
   };
 }
 
-export const PROTOBUF = 'application/x-protobuf';
 /** The version of the official client whose contract this one speaks. */
 export const SDK_VERSION = '0.38.0';
 

@@ -123,6 +123,16 @@ describe.each(Object.keys(dialects) as DialectName[])('dialect %s', (dialect) =>
     expect(fake.models().length).toBe(0);
   });
 
+  test('a call that fails carries the explanation of the server', async () => {
+    const model = await session.createModel({ rank: 2, seed: 6 });
+    fake.fault({ kind: 'fail', at: '/optim_step', detail: 'the engine says no' });
+    await expect(model.optimizerStep(adam)).rejects.toMatchObject({
+      code: 'refused',
+      message: 'The training server refuses optim_step: the engine says no',
+    });
+    await model.unload();
+  });
+
   test('an adapter is downloaded where the server has it', async () => {
     const model = await session.createModel({ rank: 2, seed: 7 });
     if (server.capabilities.adapterDownload) {

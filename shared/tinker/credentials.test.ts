@@ -28,6 +28,16 @@ test('a token is renewed five minutes before its end', async () => {
   expect(await credentials.current(signal)).not.toBe(first);
 });
 
+test('keys and tokens are hidden in texts, and a key that no header can hold is refused without it', async () => {
+  const credentials = createCredentials('tml-key', async () => 'eyJ.token.s');
+  await credentials.current(signal);
+  expect(credentials.hide('tml-key and eyJ.token.s')).toBe('*** and ***');
+  for (const bad of ['', 'tml key', 'tml\nkey'])
+    expect(() => createCredentials(bad, async () => undefined)).toThrow(
+      /the API key is empty or has a space/,
+    );
+});
+
 test('after a failure the next call asks again', async () => {
   let fails = true;
   const credentials = createCredentials('tml-key', async () => {

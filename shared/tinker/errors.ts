@@ -133,6 +133,7 @@ type Failure = {
   readonly project: string;
   readonly model: string;
   readonly sequence: number;
+  readonly attempts: number;
 };
 
 type Rule = {
@@ -159,6 +160,7 @@ const rules: readonly Rule[] = [
     create: TinkerError.MODEL_NOT_LOADED,
   },
   { matches: ({ status }) => status === 410, create: TinkerError.MODEL_NOT_LOADED },
+  { matches: ({ status }) => status >= 500, create: TinkerError.BUSY },
   { matches: () => true, create: TinkerError.REFUSED },
 ];
 

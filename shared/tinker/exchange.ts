@@ -11,6 +11,8 @@ export type ExchangeOptions = {
   readonly limitMs: number;
   /** a long poll: 408 is its answer */
   readonly isPoll?: boolean;
+  /** removes the key from a text */
+  readonly hide: (text: string) => string;
   readonly signal: AbortSignal;
 };
 
@@ -71,7 +73,7 @@ export async function exchange(
       if (attempt === waitsMs.length) throw TinkerError.UNREACHABLE({ url, detail: outcome.reason });
     } else {
       if (move === 'answer' && outcome.status < 500) return outcome;
-      const detail = textOf(outcome).slice(0, 300);
+      const detail = options.hide(textOf(outcome)).slice(0, 300);
       if (move === 'answer' || attempt === waitsMs.length)
         throw TinkerError.BUSY({ path, status: outcome.status, attempts: attempt + 1, detail });
     }

@@ -149,7 +149,7 @@ describe('on a server that would apply a repeated request twice', () => {
   });
 
   test.each([
-    [401, '{"detail":"Invalid API key"}', 'wrong_key', true],
+    [401, `{"detail":"Invalid API key ${KEY}"}`, 'wrong_key', true],
     [402, '{"detail":"paused"}', 'payment_required', true],
     [400, '{"detail":"Maximum number of LoRA adapters (3) reached"}', 'too_many_adapters', true],
     [
@@ -160,8 +160,10 @@ describe('on a server that would apply a repeated request twice', () => {
     ],
     [404, '{"detail":"Model \'model_1\' not found"}', 'model_not_loaded', true],
     [400, '{"type":"RequestFailedResponse","error_message":"NonFiniteInTensor"}', 'not_finite', false],
+    [409, `{"detail":"${KEY}"}`, 'refused', false],
     [422, '{"detail":[{"loc":["body","seq_id"],"msg":"Field required"}]}', 'refused', false],
-    [500, 'boom', 'busy', true],
+    [500, `boom ${KEY}`, 'busy', true],
+    [200, `no JSON ${KEY}`, 'bad_answer', false],
     [200, '<html>', 'bad_answer', false],
     [200, '{"request":1}', 'bad_answer', false],
   ] as const)('status %i with %s is %s', async (status, body, code, passes) => {

@@ -53,7 +53,7 @@ export function openHttp(): Http {
           headers,
           ...defined({ body }),
           signal,
-          // the key must not go to another server: see download.ts
+          // the key must not go to another server: see exchange.ts
           redirect: 'manual',
           dispatcher: agent,
         });

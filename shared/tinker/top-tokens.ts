@@ -1,6 +1,7 @@
 import { SamplerAnswer, TopTokensAnswer } from './answers.ts';
-import { type Connection, PROTOBUF } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { type DecodedTopTokens, decodeTopTokens } from './protobuf.ts';
+import { PROTOBUF } from './read-answers.ts';
 import type { ServerSequence, TopTokens } from './training-server.ts';
 
 type TopTokensRequest = {

@@ -1,12 +1,13 @@
 import { isServiceError } from '../runtime/errors.ts';
 import { LogProbsAnswer } from './answers.ts';
-import { type Connection, PROTOBUF } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Datum } from './datum.ts';
 import { decodeLogProbs, encodeTrainingCall, type TrainingCall } from './protobuf.ts';
+import { PROTOBUF } from './read-answers.ts';
 import type { DialectName } from './training-server.ts';
 
 /** Log-probs of each datum, all its targets in a row; undefined: the server returned none. */
-export type DatumLogProbs = readonly (Float32Array | undefined)[];
+type DatumLogProbs = readonly (Float32Array | undefined)[];
 
 export type TrainingCalls = {
   readonly dialect: DialectName;

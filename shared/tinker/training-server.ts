@@ -37,7 +37,7 @@ export type ServerCandidates = {
   readonly ids: readonly (Int32Array | undefined)[];
 };
 
-export type CandidateScores = {
+type CandidateScores = {
   /** log p of each response token, nats, [N][T] */
   readonly sampled: readonly Float32Array[];
   /** log p of the candidates, nats, [N][T * count]; undefined: the sequence has none */

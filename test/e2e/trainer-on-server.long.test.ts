@@ -26,7 +26,7 @@ test('a spent budget is named, and the batch waits for a larger one', async () =
   const url = await poor.url();
   const why = async () => {
     const text = await (await fetch(`${url}/readyz`)).text();
-    return /waiting for the training server of default: .*Raise --training-budget/.test(text);
+    return /waiting for the training server.*Raise --training-budget/.test(text);
   };
   await until('the ready page says why', why);
   expect(head().open).not.toBeNull();

@@ -106,10 +106,6 @@ export function createFakeEngine(trained: TrainedModels, folder: string, mostMod
       trained.topTokens(adapter, tokens, count),
     /** Everything in memory is gone. */
     restart: () => models.clear(),
-    /** Models of these sessions are unloaded. */
-    unloadSessions: (isDead: (session: string) => boolean) => {
-      for (const [id, { session }] of models) if (isDead(session)) models.delete(id);
-    },
   };
 }
 

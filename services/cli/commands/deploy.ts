@@ -1,6 +1,5 @@
 import type { Command } from '../command.ts';
-import { checkService, notRunLive } from '../deploy/check-service.ts';
-import { commandOf, keyFlags, planDeploy } from '../deploy/plan-deploy.ts';
+import { commandOf, notRunLive, planDeploy } from '../deploy/plan-deploy.ts';
 import type { Finding } from '../doctor/checks.ts';
 import { up } from './up.ts';
 
@@ -26,6 +25,8 @@ export const deploy: Command = {
     const interrupt = () => stop.abort(new Error('stopped'));
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
     console.log(`checking ${plan.settings.trainingUrl}; a check takes up to some minutes`);
+    // The client of the service would make every other command start more slowly.
+    const { checkService } = await import('../deploy/check-service.ts');
     const isFine = await checkService(plan, print, stop.signal).catch((error: unknown) => {
       if (stop.signal.aborted) return undefined;
       throw error;
@@ -35,7 +36,7 @@ export const deploy: Command = {
     console.log(`${isFine ? 'ok   ' : 'next '} ${commandOf(plan)}`);
     if (!isFine) return 1;
     if (plan.settings.dryRun) return 0;
-    return up.run([...plan.flags, ...keyFlags(plan)]);
+    return up.run(plan.flags);
   },
 };
 

@@ -1,18 +1,15 @@
 import { isServiceError } from '../../../shared/runtime/errors.ts';
 import { checkConformance } from '../../../shared/tinker/conformance.ts';
 import { dialects } from '../../../shared/tinker/dialects.ts';
+import { isPassing } from '../../../shared/tinker/errors.ts';
 import { totalTokens } from '../../../shared/tinker/meter.ts';
 import { openTrainingServer } from '../../../shared/tinker/open-training-server.ts';
 import type { TrainingServer } from '../../../shared/tinker/training-server.ts';
 import type { Finding } from '../doctor/checks.ts';
-import type { DeployPlan } from './plan-deploy.ts';
+import { type DeployPlan, notRunLive } from './plan-deploy.ts';
 
 /** Token ids below it exist in every model of these services. */
 const PROBE_VOCABULARY = 1_000;
-
-/** What needs the service of the plan to be as expected. */
-export const notRunLive =
-  'This dialect is tested against recorded answers and a stand-in, and was not run against the live service.';
 
 /**
  * Checks address, key, model and gradients, one after another; a check that fails is the last.
@@ -43,7 +40,8 @@ export async function checkService(
     return true;
   } catch (error) {
     if (!isServiceError(error)) throw error;
-    onFinding({ state: 'bad', what: error.message });
+    const advice = isPassing(error) ? 'then run this command again' : 'see clawloop deploy --help';
+    onFinding({ state: 'bad', what: error.message, advice });
     return false;
   } finally {
     await server.close();

@@ -32,9 +32,9 @@ test('a dry run checks Tinker with its short-lived tokens and prints the command
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain('trains Qwen/Qwen3-8B, up to 512 tokens');
   expect(stdout).toMatch(/gradients are as expected, norm [\d.]+; the check took \d+ tokens/);
-  expect(stdout).toContain('not run against the live service');
+  expect(stdout).toContain('never run against the live services');
   expect(stdout).toContain(
-    `npx clawloop up --training-engine tinker --training-dialect tinker --training-url ${tinker.url} --training-model Qwen/Qwen3-8B --training-project project-7 --collector-method combine --model Qwen/Qwen3-8B --port 8799`,
+    `npx clawloop up --training-engine tinker --training-dialect tinker --training-url ${tinker.url} --training-model Qwen/Qwen3-8B --collector-method combine --model Qwen/Qwen3-8B --port 8799`,
   );
   expect(stdout).not.toContain(KEY);
   expect(tinker.models().length).toBe(0);

@@ -10,12 +10,15 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { flagsOf } from '../config.ts';
 import { planUp } from '../up/plan.ts';
 
+export const notRunLive =
+  'Tested against recorded answers and a stand-in, and never run against the live services.';
+
 export type DeployPlan = {
   readonly target: DeployTarget;
   readonly settings: DeploySettings;
   /** name of the model at the service */
   readonly model: string;
-  /** flags of `clawloop up`, without the key */
+  /** flags of `clawloop up`; the trainer reads key and project from the same variables */
   readonly flags: readonly string[];
 };
 
@@ -34,7 +37,7 @@ export function planDeploy(argv: readonly string[]): DeployPlan {
   const { common } = planUp(rest);
   const settings = deploySettings(target as DeployTarget, own);
   const model = settings.trainingModel ?? common.model;
-  const { trainingUrl, trainingBudget, project, method } = settings;
+  const { trainingUrl, trainingBudget, method } = settings;
   const optional = (flag: string, value: string | number | undefined) =>
     value === undefined ? [] : [flag, String(value)];
   return {
@@ -46,19 +49,12 @@ export function planDeploy(argv: readonly string[]): DeployPlan {
       ...['--training-dialect', target as DeployTarget],
       ...['--training-url', trainingUrl],
       ...['--training-model', model],
-      ...optional('--training-project', project),
       ...optional('--training-budget', trainingBudget),
       ...['--collector-method', method],
       ...rest,
     ],
   };
 }
-
-/** The flag of the key. `up` passes it on in the environment, where `ps` does not show it. */
-export const keyFlags = ({ settings }: DeployPlan): readonly string[] => [
-  '--training-api-key',
-  settings.apiKey,
-];
 
 function splitWords(words: readonly string[]) {
   let isOwn = false;
@@ -71,9 +67,9 @@ function splitWords(words: readonly string[]) {
   return { own, rest };
 }
 
-/** The command that does the same by hand, without the key. */
+/** The command that does the same by hand. */
 export const commandOf = ({ flags }: DeployPlan): string =>
-  ['CLAWLOOP_TRAINING_API_KEY=...', 'npx clawloop up', ...flags.map(quoted)].join(' ');
+  ['npx clawloop up', ...flags.map(quoted)].join(' ');
 
 const quoted = (word: string): string =>
   /^[\w./:@=,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
