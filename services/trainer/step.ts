@@ -13,7 +13,7 @@ import { type StepSample, stepSample } from './step-sample.ts';
 import { taughtSamples } from './taught-samples.ts';
 import { type Lesson, noLesson, teach } from './teach.ts';
 import { type TrainedMinibatches, trainMinibatches } from './train-minibatches.ts';
-import type { ReadPolicy, TrainedNumbers, Trainee, TrainingEngine } from './trainee.ts';
+import type { LeftOut, ReadPolicy, TrainedNumbers, Trainee, TrainingEngine } from './trainee.ts';
 
 /** The version that a step starts from; undefined for version 0, the base model. */
 export type StepParent = {
@@ -42,9 +42,6 @@ export type Candidate = StepParent & {
   /** samples of the batch that cannot be trained where the policy is trained */
   readonly leftOut?: readonly LeftOut[];
 };
-
-/** A sample that was not trained, and why. */
-type LeftOut = { readonly sampleId: string; readonly reason: string };
 
 /** No candidate: a value was not finite, or no sample had anything to teach. */
 export type NoCandidate = { readonly kind: 'not-finite' | 'nothing-learned'; readonly detail: string };
@@ -81,14 +78,18 @@ export async function step(
   const settings = recordedTrainingSettings.parse(input.batch.settings);
   const { taken, leftOut } = trainableSamples(engine, input);
   if (taken.samples.length === 0 && leftOut.length > 0)
-    return { kind: 'nothing-learned', detail: `no sample can be trained: ${leftOut[0]!.reason}` };
+    return {
+      kind: 'nothing-learned',
+      detail: `a training server can train none of its samples: ${leftOut[0]!.reason}`,
+    };
   const { parent, batch } = input;
   const { label = `batch-${batch.n}` } = input;
   const trainee = await engine.open({ parent, settings, seed: batch.seed, ownsParent, label });
   try {
     const prepared = await prepareStep(trainee, { ...input, ...taken }, settings, onProgress);
     const made = await trainWithinBounds(trainee, prepared, onProgress);
-    return made.kind === 'candidate' && leftOut.length > 0 ? { ...made, leftOut } : made;
+    if (made.kind !== 'candidate' || leftOut.length === 0) return made;
+    return { ...made, leftOut, metrics: { ...made.metrics, samplesLeftOut: leftOut.length } };
   } finally {
     await trainee.close();
   }

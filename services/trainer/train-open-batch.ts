@@ -258,7 +258,7 @@ async function commit(
     samples: batch.samples.length,
     baseline,
     optimizerStep: optimizer.step,
-    ...defined({ optimizer: placeOf(optimizer) }),
+    ...defined({ optimizer: placeOf(optimizer), leftOut: result.leftOut && [...result.leftOut] }),
     gate,
     metrics,
     fingerprint,

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { leftOut } from '../../shared/events/policy-trained.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
@@ -12,6 +14,9 @@ import type {
 import type { GatedStep, GateSettings } from './gate.ts';
 import type { CandidateRows, LearningEngine, LogProbGradient, LogProbs } from './learning-engine.ts';
 import type { NoCandidate, StepParent } from './step.ts';
+
+/** A sample of the batch that was not trained, and why. */
+export type LeftOut = z.output<typeof leftOut>;
 
 /** A value, or a promise of it. An engine on this machine answers at once, a server later. */
 export type Awaitable<Value> = Value | Promise<Value>;
@@ -115,5 +120,5 @@ export type Trainee = Pick<LearningEngine, 'writePrompt' | 'contextTokens' | 'pa
 export type TrainingEngine = {
   readonly open: (start: StepStart) => Awaitable<Trainee>;
   /** Why a sample cannot be trained here; undefined: it can. */
-  readonly refusal?: (sample: SampleReady['data']) => string | undefined;
+  readonly refusal?: (sample: SampleReady['data']) => LeftOut['reason'] | undefined;
 };

@@ -8,6 +8,7 @@ import type { Disagreement } from '../../../shared/events/disagreement.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import { topicOf } from '../../../shared/events/parse-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
+import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
@@ -77,6 +78,16 @@ export class TurnViews {
   #endBatch(batchId: string, stage: TurnStage): void {
     for (const id of this.#batches.get(batchId) ?? []) this.#update(turnOfSample(id), { stage });
     this.#batches.delete(batchId);
+  }
+
+  /** Samples that were left out do not share the outcome of their batch. */
+  #onTrained({ batchId, leftOut = [] }: PolicyTrained['data']): void {
+    if (leftOut.length === 0) return;
+    const left = new Set(leftOut.map(({ sampleId }) => sampleId));
+    const others = (this.#batches.get(batchId) ?? []).filter((id) => !left.has(id));
+    if (this.#batches.has(batchId)) this.#batches.set(batchId, others);
+    for (const { sampleId, reason } of leftOut)
+      this.#update(turnOfSample(sampleId), { stage: { kind: 'not-trained', reason } });
   }
 
   #onSkipped({ data }: TurnSkipped): void {
@@ -170,6 +181,9 @@ export class TurnViews {
         break;
       case 'batch.submitted':
         this.#onBatch(event);
+        break;
+      case 'policy.trained':
+        this.#onTrained(event.data);
         break;
       case 'policy.promoted':
         this.#endBatch(

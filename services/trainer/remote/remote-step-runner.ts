@@ -6,6 +6,7 @@ import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { isServiceError } from '../../../shared/runtime/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
+import { checkConformance } from '../../../shared/tinker/conformance.ts';
 import { openTrainingServer } from '../../../shared/tinker/open-training-server.ts';
 import type { DialectName, ServerUsage, TrainingServer } from '../../../shared/tinker/training-server.ts';
 import { unsupportedSettings } from '../../../shared/tinker/unsupported-settings.ts';
@@ -52,6 +53,7 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
       usedTokens: used.before,
     });
   let server: TrainingServer | undefined;
+  let isChecked = false;
   const usage = (): ServerUsage =>
     server?.usage() ?? { requests: 0, forwardTokens: 0, trainedTokens: 0, sampledTokens: 0 };
   const note = () => used.write(tokensOf(usage()));
@@ -64,7 +66,9 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
     open: async () => {
       const { config } = await load();
       server ??= serverOf(config.vocabularySize);
-      await checkServer(server);
+      if (!isChecked) await checkServer(server, config.vocabularySize);
+      isChecked = true;
+      await note();
       return { report: `training server ${dialect} at ${url}, model ${model}`, fingerprint };
     },
     refusal: (batch, parent) => {
@@ -129,6 +133,9 @@ async function loadModel({ modelFolder }: RemoteSettings): Promise<Loaded> {
   return { writePrompt, config, probe: probeSequence(writePrompt) };
 }
 
+/** ms for the checks at start: a server may have to load its model first, and to compile each new shape */
+const CHECK_LIMIT_MS = 30 * 60_000;
+
 /** Codes of errors that only the operator can correct. */
 const refusals: ReadonlySet<string> = new Set([
   'wrong_key',
@@ -140,9 +147,12 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws Refusal if another setting is needed; other errors of the server, which may pass */
-async function checkServer(server: TrainingServer): Promise<void> {
+async function checkServer(server: TrainingServer, vocabularySize: number): Promise<void> {
+  const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
   try {
-    await server.check(AbortSignal.timeout(120_000));
+    await server.check(signal);
+    // A wrong dialect trains without an error, but not what it should.
+    await checkConformance(server, { vocabularySize }, signal);
   } catch (error) {
     if (isServiceError(error) && refusals.has(error.code)) throw new Refusal(error.message);
     throw error;

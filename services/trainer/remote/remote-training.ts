@@ -14,7 +14,7 @@ import { TrainerError } from '../errors.ts';
 import type { CandidateRows, LearningEngine, LogProbGradient, LogProbs } from '../learning-engine.ts';
 import type { NoCandidate } from '../step.ts';
 import { notFinite } from '../step-metrics.ts';
-import type { StepStart, TrainedNumbers, Trainee, TrainingEngine } from '../trainee.ts';
+import type { LeftOut, StepStart, TrainedNumbers, Trainee, TrainingEngine } from '../trainee.ts';
 import { probeMismatch } from './probe.ts';
 import { gateBySamples } from './remote-gate.ts';
 import { mixed, remoteDistributions, remotePolicy, restOf, toServer } from './remote-policy.ts';
@@ -57,12 +57,9 @@ export const remoteTraining = (options: RemoteOptions): TrainingEngine => ({
 });
 
 /** A server scores the model's own distribution at temperature 1, and nothing else can be derived from its answers. */
-export function sampleRefusal({ tokens }: SampleReady['data']): string | undefined {
-  if (tokens.effectiveTemperature !== 1)
-    return `it was sampled at temperature ${tokens.effectiveTemperature}; a training server scores at temperature 1`;
-  return tokens.allowed === undefined
-    ? undefined
-    : 'its format restricted the tokens; a training server scores without a restriction';
+export function sampleRefusal({ tokens }: SampleReady['data']): LeftOut['reason'] | undefined {
+  if (tokens.effectiveTemperature !== 1) return 'other-temperature';
+  return tokens.allowed === undefined ? undefined : 'restricted-tokens';
 }
 
 /** A model that is being trained. */

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
 import { gateReason } from '../../events/policy-rejected.ts';
+import { leftOut } from '../../events/policy-trained.ts';
 import { recordedTrainingSettings } from '../../events/training-settings.ts';
 import { defined } from '../../lang/defined.ts';
 import { atOnce } from '../model/pieces.ts';
@@ -87,6 +88,7 @@ export const checkpointState = z.object({
   optimizer: remoteState
     .optional()
     .describe("where the moments are, if a training server has them; absent: in the checkpoint's own file"),
+  leftOut: z.array(leftOut).optional().describe('samples that were not trained; absent: none'),
   gate: gateResult,
   metrics: z.record(z.string(), z.number()),
   fingerprint: z.string().describe('of the runtime that made it'),
