@@ -28,6 +28,8 @@ export type Dialect = {
     readonly members: Readonly<Record<string, string>>;
     readonly adam: Readonly<Record<string, string>>;
   };
+  /** A new model begins with the gradient that another model has left in its place. */
+  readonly inheritsGradients: boolean;
   /** names of the gradient's L2 norm before clipping among the optimizer's metrics */
   readonly gradientNorm: readonly string[];
   /** where a trained adapter is downloaded; `promoted`: as a model of the account, see fireworks-adapter.ts */
@@ -45,6 +47,7 @@ const selfHosted = {
   optimizer: { members: {}, adam: {} },
   adapter: 'archive',
   unexplainedRefusals: 0,
+  inheritsGradients: false,
   hosted: false,
 } as const;
 
@@ -102,6 +105,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   },
   'skyrl-jax': {
     ...skyrl,
+    inheritsGradients: true,
     capabilities: ofSkyrl,
     // cross_entropy would divide by the sum of the weights, of either sign: no multiple of g
     surrogate: { loss: 'importance_sampling', mask: true, averages: true },

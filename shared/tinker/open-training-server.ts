@@ -1,4 +1,4 @@
-import { every } from '../lang/async.ts';
+import { createMutex, every, type Mutex } from '../lang/async.ts';
 import { isServiceError } from '../runtime/errors.ts';
 import { AnyAnswer, CapabilitiesAnswer, ModelAnswer, SessionAnswer } from './answers.ts';
 import { type Connection, openConnection, SDK_VERSION } from './connection.ts';
@@ -53,6 +53,7 @@ export function openTrainingServer(settings: TrainingServerSettings): TrainingSe
   const calls = createTrainingCalls(connection, settings.dialect);
   let report: ServerReport = { models: undefined, contextTokens: undefined };
   const place: SessionPlace = {
+    inTurn: createMutex(),
     connection,
     calls,
     settings,
@@ -105,7 +106,22 @@ async function askServer(connection: Connection, model: string, signal: AbortSig
   return { models, contextTokens: found.max_context_length ?? undefined };
 }
 
+/**
+ * A model that is killed between its gradient and its optimizer step leaves the gradient in its place on the server. A
+ * step of a throw-away model takes it; the next model gets the same place, which is the first that is free.
+ */
+async function clearPlace(model: RemoteModel): Promise<void> {
+  const idle = { learningRate: 0, beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, gradientClip: undefined };
+  await model.optimizerStep(idle).catch((error: unknown) => {
+    // what was left may be anything
+    if (!isServiceError(error) || error.code !== 'not_finite') throw error;
+  });
+  await model.unload();
+}
+
 type SessionPlace = {
+  /** Models are created one after the other. */
+  readonly inTurn: Mutex;
   readonly connection: Connection;
   readonly calls: TrainingCalls;
   readonly settings: TrainingServerSettings;
@@ -146,21 +162,26 @@ async function openSession(
   const promised = new Set<string>();
   const models: RemoteModel[] = [];
   let count = 0;
+  const create = async (wanted: RemoteModelSettings): Promise<RemoteModel> => {
+    const request = { session_id: id, model_seq_id: count++, ...modelRequest(settings, wanted) };
+    const onModel = (model: string) => promised.add(model);
+    const result = await connection.future('create_model', request, { signal, onModel });
+    const { model_id: model } = connection.parse(ModelAnswer, result, 'create_model');
+    promised.delete(model);
+    const { vocabularySize } = settings;
+    const limits = () => ({ vocabularySize, contextTokens: place.contextTokens() });
+    const base = { connection, calls: place.calls, baseModel: settings.model, signal, limits };
+    const created = remoteModel({ ...base, id: model });
+    models.push(created);
+    return created;
+  };
   return {
     id,
-    createModel: async (wanted) => {
-      const request = { session_id: id, model_seq_id: count++, ...modelRequest(settings, wanted) };
-      const onModel = (model: string) => promised.add(model);
-      const result = await connection.future('create_model', request, { signal, onModel });
-      const { model_id: model } = connection.parse(ModelAnswer, result, 'create_model');
-      promised.delete(model);
-      const { vocabularySize } = settings;
-      const limits = () => ({ vocabularySize, contextTokens: place.contextTokens() });
-      const base = { connection, calls: place.calls, baseModel: settings.model, signal, limits };
-      const created = remoteModel({ ...base, id: model });
-      models.push(created);
-      return created;
-    },
+    createModel: (wanted) =>
+      place.inTurn(async () => {
+        if (connection.settings.dialect.inheritsGradients) await clearPlace(await create(wanted));
+        return create(wanted);
+      }),
     close: async () => {
       beats.abort();
       // A creation that was cut off may still come true.

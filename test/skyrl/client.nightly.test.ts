@@ -108,6 +108,20 @@ describeWithSkyrl('the client of a training server, with SkyRL', () => {
     await expect(model.forward(sequences)).rejects.toMatchObject({ code: 'not_finite' });
   });
 
+  test('a gradient that an unloaded model leaves behind does not reach the next model', async () => {
+    const session = await on.session();
+    const clean = await session.createModel({ rank: 8, seed: 3 });
+    const norm = await learn(clean);
+    await clean.unload();
+    const left = await session.createModel({ rank: 8, seed: 3 });
+    const current = await left.forward(sequences);
+    const slopes = { sampled: current.map((row) => row.map(() => 1)) };
+    await left.addGradient(sequences, slopes, { current, sequencesUntilStep: sequences.length });
+    await left.unload();
+    const next = await session.createModel({ rank: 8, seed: 3 });
+    expect(await learn(next)).toBeCloseTo(norm, 4);
+  });
+
   test('what the server cannot do is refused by name, before it is sent', async () => {
     const model = await (await on.session()).createModel({ rank: 8, seed: 3 });
     await expect(model.optimizerStep({ ...adam, gradientClip: 1 })).rejects.toMatchObject({
