@@ -111,7 +111,8 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
       most = Math.max(most, apart);
       log(`the weights of version ${version} differ by ${apart} from those without kills`);
     }
-    expect(most).toBeLessThan(1e-4);
+    // a gradient that is applied twice or lost moves a weight by up to the rate, 1e-4
+    expect(most).toBeLessThan(1e-7);
     const states = await statesIn(on.server.checkpoints);
     expect([...states].sort()).toEqual([...killed, ...calm].map(({ path }) => path).sort());
 
