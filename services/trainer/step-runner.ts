@@ -17,7 +17,7 @@ import {
 export type RunStep = Stepped & { readonly milliseconds: number };
 
 /** What a step needs besides its input if it leaves something outside of this machine. */
-export type StepHooks = {
+type StepHooks = {
   /** keeps the path of a state on a server until the checkpoint is committed */
   readonly onState: (path: string) => Promise<void>;
 };

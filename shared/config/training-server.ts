@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const trainingDialect = z.enum(['tinker', 'fireworks', 'skyrl-jax', 'skyrl-train', 'open-rl']);
+const trainingDialect = z.enum(['tinker', 'fireworks', 'skyrl-jax', 'skyrl-train', 'open-rl']);
 type TrainingDialect = z.output<typeof trainingDialect>;
 
 /** Where steps are computed. The collector takes what its defaults depend on, the trainer takes all. */

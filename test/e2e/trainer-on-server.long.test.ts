@@ -19,6 +19,20 @@ afterEach(async () => {
   await server.dispose();
 });
 
+test('a replay covers no version bit for bit, and trains it again on its server if asked', async () => {
+  const { start, submit, settled, replay } = folder;
+  const trainer = start(onServer(server));
+  for (const n of [1, 2]) {
+    await submit(n, { settings: serverSettings });
+    await settled(n);
+  }
+  await trainer.end('SIGTERM');
+  expect((await replay()).text).toMatch(/2 versions in the log, 0 replayed: .* 2 not covered/);
+  const again = await replay(onServer(server));
+  expect(again.text).toMatch(/2 versions in the log, 2 replayed: 0 same, 2 close, 0 different/);
+  expect(again.code).toBe(0);
+});
+
 test('a spent budget is named, and the batch waits for a larger one', async () => {
   const { start, submit, settled, head } = folder;
   const poor = start([...onServer(server), '--training-budget', '100']);

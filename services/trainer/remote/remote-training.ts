@@ -57,7 +57,7 @@ export const remoteTraining = (options: RemoteOptions): TrainingEngine => ({
 });
 
 /** A server scores the model's own distribution at temperature 1, and nothing else can be derived from its answers. */
-export function sampleRefusal({ tokens }: SampleReady['data']): LeftOut['reason'] | undefined {
+function sampleRefusal({ tokens }: SampleReady['data']): LeftOut['reason'] | undefined {
   if (tokens.effectiveTemperature !== 1) return 'other-temperature';
   return tokens.allowed === undefined ? undefined : 'restricted-tokens';
 }
