@@ -36,6 +36,7 @@ export async function checkService(
       what: notRunLive,
       advice: 'look at the first versions with clawloop policy list',
     });
+    onFinding(temperatureNote);
     if (settings.gpus !== undefined) onFinding(gpuNote(settings.gpus));
     return true;
   } catch (error) {
@@ -78,6 +79,12 @@ const checks: readonly ((server: TrainingServer, signal: AbortSignal) => Promise
       : { state: 'note', what: `it cannot do: ${lacks.join('; ')}${alpha}` };
   },
 ];
+
+const temperatureNote: Finding = {
+  state: 'note',
+  what: 'only answers that were sampled at temperature 1 train there',
+  advice: 'let your clients send temperature: 1',
+};
 
 const gpuNote = (gpus: number): Finding => ({
   state: 'note',
