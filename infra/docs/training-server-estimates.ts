@@ -142,8 +142,8 @@ const team = {
   /** of a batch */
   batch: 16,
   hours: 8,
-  /** s of a step outside its tokens: model, state, save, download; measured on a busy CPU for claw-nano */
-  overhead: 9,
+  /** s of a step outside its tokens: model, state, save, download; measured on a CPU for claw-nano */
+  overhead: 4,
   /** bytes per second of the disk with the states */
   disk: 1e9,
 } as const;
