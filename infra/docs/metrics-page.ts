@@ -3,7 +3,7 @@ import { createCollectorMetrics } from '../../services/collector/metrics.ts';
 import { createConsoleMetrics } from '../../services/console/metrics.ts';
 import { createJudgeMetrics } from '../../services/judge/metrics.ts';
 import { addGauges, createServingMetrics } from '../../services/serving/metrics.ts';
-import { createTrainerMetrics, watchBatches } from '../../services/trainer/metrics.ts';
+import { createTrainerMetrics, watchBatches, watchServerTokens } from '../../services/trainer/metrics.ts';
 import { createRejectedCounter, watchObligations } from '../../shared/runtime/metrics.ts';
 import { createFoldMetrics } from '../../shared/runtime/watch-folds.ts';
 
@@ -37,6 +37,7 @@ export const registries: Readonly<Record<string, (registry: Registry) => void>> 
   trainer: (registry) => {
     createFoldMetrics(registry);
     watchBatches(registry, none, none);
+    watchServerTokens(registry, unread);
     createTrainerMetrics(registry);
   },
   console: (registry) => {

@@ -36,3 +36,16 @@ test('only packages with prebuilt binaries have an install script', () => {
   const names = scripted.map(([name]) => name.split('node_modules/').at(-1));
   expect(names).toEqual(['@swc/core', 'msgpackr-extract']);
 });
+
+test('package.json names the packages of the native backend as optional, in the version of the set-up', () => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(read('../../package.json')) as {
+    peerDependencies: Record<string, string>;
+    peerDependenciesMeta: Record<string, { optional?: boolean }>;
+  };
+  const [, version] = /TFJS_NODE = '([\d.]+)'/.exec(read('setup-native.ts'))!;
+  const names = ['@tensorflow/tfjs-node', '@tensorflow/tfjs-node-gpu'];
+  expect(peerDependencies).toEqual(Object.fromEntries(names.map((name) => [name, version])));
+  expect(peerDependenciesMeta).toEqual(Object.fromEntries(names.map((name) => [name, { optional: true }])));
+  const { packages } = JSON.parse(read('../../package-lock.json')) as { packages: Record<string, unknown> };
+  for (const name of names) expect(packages[`node_modules/${name}`], name).toBeUndefined();
+});

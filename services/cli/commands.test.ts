@@ -5,7 +5,10 @@ import { helpOf } from './help.ts';
 import { serviceNames } from './service-entry.ts';
 
 /** Commands that ask for an action first. */
-const words: Readonly<Record<string, readonly string[]>> = { learning: ['pause'] };
+const words: Readonly<Record<string, readonly string[]>> = {
+  deploy: ['tinker'],
+  learning: ['pause'],
+};
 const withGenericHelp = commands.filter(({ helps }) => helps !== true);
 const commonFlags = ['--data-folder', '--kafka-brokers', 'CLAWLOOP_LOG'];
 

@@ -1,6 +1,7 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
 import { demo } from './commands/demo.ts';
+import { deploy } from './commands/deploy.ts';
 import { doctor } from './commands/doctor.ts';
 import { env } from './commands/env.ts';
 import { feedback } from './commands/feedback.ts';
@@ -22,6 +23,7 @@ import { up } from './commands/up.ts';
 export const commands: readonly Command[] = [
   up,
   ...services,
+  deploy,
   topics,
   sessions,
   turns,

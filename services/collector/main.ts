@@ -9,11 +9,18 @@ import { monotonicNow, utcNow } from '../../shared/runtime/clock.ts';
 import { openHealthPort } from '../../shared/runtime/health.ts';
 import { watchObligations } from '../../shared/runtime/metrics.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
+import { Refusal } from '../../shared/runtime/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { createCollectorMetrics } from './metrics.ts';
-import { assembleSettings, attributeSettings, fullBatchWaitMs, submitSettings } from './settings.ts';
+import {
+  assembleSettings,
+  attributeSettings,
+  fullBatchWaitMs,
+  serverRefusal,
+  submitSettings,
+} from './settings.ts';
 import { eligibleSamples, submit } from './submit.ts';
 import { inactiveLanes, openSessions, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
@@ -27,6 +34,8 @@ const REST_MS = 3_600_000;
 
 const service = await openService('collector', CollectorConfig);
 const { config, log, logger, place, shutdown } = service;
+const refusal = serverRefusal(config);
+if (refusal !== undefined) throw new Refusal(refusal);
 const metrics = createCollectorMetrics(service.metrics);
 const folds = [attribute, assemble, submit].map(({ name, reads }) => ({ group: name, reads }));
 const watch = watchFolds({

@@ -1,11 +1,18 @@
 import { type CollectorConfig, TrainingConfig } from '../../shared/config/collector.ts';
+import { trainingPlace } from '../../shared/config/training-server.ts';
 import type {
   DistillationForm,
   LearningMethod,
   TrainingSettings,
 } from '../../shared/events/training-settings.ts';
 import { defined } from '../../shared/lang/defined.ts';
-import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
+import {
+  defaultTrainingSettings,
+  largestBatch,
+  serverTrainingSettings,
+} from '../../shared/policy/train/training-defaults.ts';
+import { dialects } from '../../shared/tinker/dialects.ts';
+import { unsupportedSettings } from '../../shared/tinker/unsupported-settings.ts';
 import type { AssembleSettings, AttributeSettings, SubmitSettings } from './fold-settings.ts';
 
 /** The settings of `submit`. They are committed with the position at which they take effect. */
@@ -13,7 +20,12 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
   const defaults = defaultTrainingSettings(config.model, config.training);
   const given = TrainingConfig.parse(config);
   const configured = Object.entries(given).filter(([, value]) => value !== undefined);
-  const training: TrainingSettings = { ...defaults.settings, ...Object.fromEntries(configured) };
+  const server = serverOf(config);
+  const usual =
+    server === undefined || config.training === 'full'
+      ? defaults.settings
+      : serverTrainingSettings(config.model, server.capabilities);
+  const training: TrainingSettings = { ...usual, ...Object.fromEntries(configured) };
   const size = config.batchSize ?? defaults.batchSize;
   return {
     size,
@@ -28,6 +40,31 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     adapterMethods: adapterMethods(config),
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
   };
+}
+
+/** The kind of training server; undefined: the trainer computes itself. */
+function serverOf(config: CollectorConfig) {
+  if (config.trainingEngine === 'local') return undefined;
+  const { dialect } = trainingPlace(config);
+  return { dialect, capabilities: dialects[dialect].capabilities };
+}
+
+/** Why the training server cannot train with these settings, for the settings of any adapter; undefined: it can. */
+export function serverRefusal(config: CollectorConfig): string | undefined {
+  const server = serverOf(config);
+  if (server === undefined) return undefined;
+  const { training, adapterMethods, adapterDistillation } = submitSettings(config);
+  const adapters = new Set([...Object.keys(adapterMethods ?? {}), ...Object.keys(adapterDistillation ?? {})]);
+  const all = [...adapters].map((adapter) => ({
+    ...training,
+    method: adapterMethods?.[adapter] ?? training.method,
+    distillation: adapterDistillation?.[adapter] ?? training.distillation,
+  }));
+  for (const settings of [training, ...all]) {
+    const refusal = unsupportedSettings(settings, server);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /** ms that samples wait for a full batch; undefined: no limit. */

@@ -5,6 +5,7 @@ import { createRandom } from '../../shared/policy/model/random.ts';
 import { type CanaryFigures, repetitionOf } from './canaries.ts';
 import { canaryRefusal, checksCanaries } from './canary-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { drawToken, klDivergence, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
@@ -104,38 +105,38 @@ const speaking: LearningEngine = {
 const praised = Array.from({ length: 4 }, (_, index) =>
   sampleData(`${index}`, { tokens: { responseIds: [4], logProbs: [Math.log(1 / TOY_VOCABULARY)] } }),
 );
-const train = (engine: LearningEngine, learningRate: number, changes = {}) => {
+const train = async (engine: LearningEngine, learningRate: number, changes = {}) => {
   const settings = { rank: 2, alpha: 2, learningRate, gateMeanKl: 100, ...changes };
-  return step(engine, {
+  return (await step(localTraining(engine), {
     parent: undefined,
     batch: batchData(1, praised, settings),
     samples: praised,
-  }) as Candidate;
+  })) as Candidate;
 };
 
-test('a step that ends in one answer for everything is refused by its answers only', () => {
-  const collapsed = train(speaking, 5, { gateCollapse: 0.2 });
+test('a step that ends in one answer for everything is refused by its answers only', async () => {
+  const collapsed = await train(speaking, 5, { gateCollapse: 0.2 });
   expect(collapsed.gate).toMatchObject({ passed: false, reason: 'collapse' });
   expect(collapsed.metrics.canaryDistinct).toBeLessThan(0.5);
-  const unseen = train(speaking, 5);
+  const unseen = await train(speaking, 5);
   expect(unseen.gate).toEqual({ passed: true });
   expect(unseen.metrics).not.toHaveProperty('canaryDistinct');
   expect(collapsed.adapter).toEqual(unseen.adapter);
-  expect(train(speaking, 0.01, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+  expect((await train(speaking, 0.01, { gateCollapse: 0.2 })).gate).toEqual({ passed: true });
   // An engine that cannot answer has nothing to check.
-  expect(train(toyEngine, 5, { gateCollapse: 0.2 }).gate).toEqual({ passed: true });
+  expect((await train(toyEngine, 5, { gateCollapse: 0.2 })).gate).toEqual({ passed: true });
 });
 
-test('the refusal of a shortened step reports the figures of that part', () => {
-  const whole = train(speaking, 5, { gateCollapse: 0.2 });
+test('the refusal of a shortened step reports the figures of that part', async () => {
+  const whole = await train(speaking, 5, { gateCollapse: 0.2 });
   expect(whole.metrics).toMatchObject({ candidateScale: 1, stepScale: 0 });
   expect(whole.gate).not.toMatchObject({ figures: { candidateScale: 1 } });
   const bound = { gateMeanKl: 0.9 * whole.metrics.meanKl!, gateLeastScale: 0.125 };
-  const unseen = train(speaking, 5, bound);
+  const unseen = await train(speaking, 5, bound);
   const scale = unseen.metrics.stepScale!;
   expect(scale).toBeGreaterThan(0);
   expect(scale).toBeLessThan(1);
-  const refused = train(speaking, 5, { ...bound, gateCollapse: 0.2 });
+  const refused = await train(speaking, 5, { ...bound, gateCollapse: 0.2 });
   expect(refused.gate).toMatchObject({
     reason: 'collapse',
     detail: expect.stringContaining(`the candidate is ${8 * scale} eighths of the step`),
@@ -150,12 +151,12 @@ test('the refusal of a shortened step reports the figures of that part', () => {
   // The kept weights do not depend on the answers.
   expect(checkpointDigest(refused)).toBe(checkpointDigest(unseen));
   // Batches of earlier rules are replayed as they were trained.
-  const earlier = train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
+  const earlier = await train(speaking, 5, { ...bound, gateCollapse: 0.2, rules: 2 });
   expect(checkpointDigest(earlier)).toBe(checkpointDigest(whole));
   expect(earlier.gate).not.toMatchObject({ detail: expect.stringContaining('the candidate is') });
 });
 
-test('earlier requests are asked again if they render identically; no weight depends on them', () => {
+test('earlier requests are asked again if they render identically; no weight depends on them', async () => {
   const sampledPrompts = new Set<string>();
   const { writePrompt, speech } = speaking;
   const watched: LearningEngine = {
@@ -173,20 +174,25 @@ test('earlier requests are asked again if they render identically; no weight dep
   const messages = [{ role: 'user', content: 'before' }] as const;
   const before = (promptIds: readonly number[]) =>
     sampleData(`before ${promptIds}`, { messages: [...messages], tokens: { promptIds: [...promptIds] } });
-  const digestWith = (earlier: readonly SampleReady['data'][]) => {
+  const digestWith = async (earlier: readonly SampleReady['data'][]) => {
     sampledPrompts.clear();
     const settings = { rank: 2, alpha: 2, learningRate: 0.01, gateMeanKl: 100, gateCollapse: 0.2 };
     const batch = batchData(1, praised, settings);
-    const result = step(watched, { parent: undefined, batch, samples: praised, earlier });
+    const result = await step(localTraining(watched), {
+      parent: undefined,
+      batch,
+      samples: praised,
+      earlier,
+    });
     return checkpointDigest(result as Candidate);
   };
-  const digest = digestWith([]);
+  const digest = await digestWith([]);
   expect([...sampledPrompts]).toEqual(['1,2,3']);
-  expect(digestWith([before([4, 4]), before([3, 3])])).toBe(digest);
+  expect(await digestWith([before([4, 4]), before([3, 3])])).toBe(digest);
   expect([...sampledPrompts]).toEqual(['1,2,3', '4,4']);
 });
 
-test('the gate asks nothing if the template rejects requests or leaves no room', () => {
+test('the gate asks nothing if the template rejects requests or leaves no room', async () => {
   const asks = { gateCollapse: 0.2 };
   const refusing: LearningEngine = {
     ...speaking,
@@ -195,11 +201,11 @@ test('the gate asks nothing if the template rejects requests or leaves no room',
     },
   };
   for (const engine of [refusing, { ...speaking, contextTokens: 64 }])
-    expect(train(engine, 5, asks).gate).toEqual({ passed: true });
-  expect(train(refusing, 0.01, { rehearsal: 2 }).metrics).not.toHaveProperty('rehearsalKl');
+    expect((await train(engine, 5, asks)).gate).toEqual({ passed: true });
+  expect((await train(refusing, 0.01, { rehearsal: 2 })).metrics).not.toHaveProperty('rehearsalKl');
 });
 
-test('the same step gives the same figures', () => {
-  const figures = () => train(speaking, 0.1, { gateContent: 1 }).metrics;
-  expect(figures()).toEqual(figures());
+test('the same step gives the same figures', async () => {
+  const figures = async () => (await train(speaking, 0.1, { gateContent: 1 })).metrics;
+  expect(await figures()).toEqual(await figures());
 });

@@ -3,6 +3,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { wishes } from '../../shared/wishes/wishes.ts';
 import { choosePupils } from './choose-pupils.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { step } from './step.ts';
 import { stepSample } from './step-sample.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -26,17 +27,21 @@ const sample = (hints: readonly string[], token: number, more: Partial<SampleRea
     ...more,
     tokens: { responseIds: [token, token], logProbs: [-1.6, -1.6] },
   });
-const choose = (records: readonly SampleReady['data'][], changes = {}, engine: LearningEngine = toyEngine) =>
+const choose = async (
+  records: readonly SampleReady['data'][],
+  changes = {},
+  engine: LearningEngine = toyEngine,
+) =>
   choosePupils(
-    engine,
+    { ...engine, here: { engine, exchangeGradients: (gradients) => gradients } },
     { ...settings, ...changes },
     { score: (sequences) => engine.score(undefined, sequences) },
     records.map((record) => [stepSample(record, { advantage: -1, verdictWeight: 1, weight: 1 }), record]),
   );
 const own = 'Never say please!';
 
-test('a free-form hint teaches, with less weight, if it makes the criticised answer less likely', () => {
-  const { pupils, without, distrusted } = choose([sample([own], LOWERED), sample([own], RAISED)]);
+test('a free-form hint teaches, with less weight, if it makes the criticised answer less likely', async () => {
+  const { pupils, without, distrusted } = await choose([sample([own], LOWERED), sample([own], RAISED)]);
   expect(pupils.map(({ sample: { sampleId }, weight }) => [sampleId, weight])).toEqual([
     [`${own}/${LOWERED}`, 0.3],
   ]);
@@ -45,48 +50,50 @@ test('a free-form hint teaches, with less weight, if it makes the criticised ans
   expect(distrusted).toMatchObject({ backwards: 1, 'without-effect': 0 });
 });
 
-test('a hint without effect does not teach', () => {
+test('a hint without effect does not teach', async () => {
   const deaf: LearningEngine = { ...toyEngine, writePrompt: () => [1, 2, 3] };
-  expect(choose([sample([own], LOWERED)], {}, deaf)).toMatchObject({
+  expect(await choose([sample([own], LOWERED)], {}, deaf)).toMatchObject({
     pupils: [],
     distrusted: { 'without-effect': 1 },
   });
 });
 
-test('each of several hints is checked separately, and failing ones are left out', () => {
+test('each of several hints is checked separately, and failing ones are left out', async () => {
   // Token 3 is more likely under the odd hint and less likely under the other one.
   const [odd, meant] = [`${ODD_HINT} in their own words`, own];
-  const taught = (hints: readonly string[], changes = {}) =>
+  const taught = async (hints: readonly string[], changes = {}) =>
     choose([sample(hints, LOWERED)], { distillation: 'overlap', ...changes });
   for (const hints of [
     [odd, meant],
     [meant, odd],
   ]) {
-    const { pupils, without, distrusted } = taught(hints);
+    const { pupils, without, distrusted } = await taught(hints);
     expect(pupils.map(({ prompts }) => prompts)).toEqual([[[1, 2, 3, 9]]]);
     expect(without.distrusted).toBe(0);
     expect(distrusted).toMatchObject({ backwards: 1, 'without-effect': 0 });
   }
-  expect(taught([odd, `${odd}!`])).toMatchObject({
+  expect(await taught([odd, `${odd}!`])).toMatchObject({
     pupils: [],
     without: { distrusted: 1 },
     distrusted: { backwards: 2 },
   });
   // In batches of earlier rules, the first hint decides for all.
-  expect(taught([odd, meant], { rules: 2 }).pupils).toEqual([]);
-  expect(taught([meant, odd], { rules: 2 }).pupils[0]!.prompts).toHaveLength(2);
+  expect((await taught([odd, meant], { rules: 2 })).pupils).toEqual([]);
+  expect((await taught([meant, odd], { rules: 2 })).pupils[0]!.prompts).toHaveLength(2);
 });
 
-test('a praised answer need not become less likely', () => {
-  expect(choose([sample([own], RAISED, { verdict: 1 })]).pupils).toHaveLength(1);
+test('a praised answer need not become less likely', async () => {
+  expect((await choose([sample([own], RAISED, { verdict: 1 })])).pupils).toHaveLength(1);
 });
 
-test('a known wish precedes a free-form hint and has full weight', () => {
-  const { pupils } = choose([sample([own, wishes['no-list'].hint], LOWERED)], { distillation: 'overlap' });
+test('a known wish precedes a free-form hint and has full weight', async () => {
+  const { pupils } = await choose([sample([own, wishes['no-list'].hint], LOWERED)], {
+    distillation: 'overlap',
+  });
   expect(pupils.map(({ prompts, weight }) => [prompts.length, weight])).toEqual([[1, 1]]);
 });
 
-test('a known wish that the base reads as its opposite never teaches', () => {
+test('a known wish that the base reads as its opposite never teaches', async () => {
   const lists: LearningEngine = {
     ...toyEngine,
     contextTokens: 4096,
@@ -98,17 +105,17 @@ test('a known wish that the base reads as its opposite never teaches', () => {
         prompts.map((prompt) => ({ ids: [prompt.at(-1)!], ended: true, temperature: 1 })),
     },
   };
-  expect(choose([sample([wishes['no-list'].hint], LOWERED)], {}, lists)).toMatchObject({
+  expect(await choose([sample([wishes['no-list'].hint], LOWERED)], {}, lists)).toMatchObject({
     pupils: [],
     without: { distrusted: 1, 'no-hint': 0 },
     distrusted: { backwards: 1 },
   });
   // A hint that is read correctly is not in doubt, so the answer is not scored.
-  expect(choose([sample([wishes.list.hint], RAISED)], {}, lists).pupils).toHaveLength(1);
+  expect((await choose([sample([wishes.list.hint], RAISED)], {}, lists)).pupils).toHaveLength(1);
 });
 
-test('unchecked hints all teach, as in batches of earlier programs', () => {
-  const { pupils, without } = choose([sample([own], RAISED), sample([own], LOWERED)], {
+test('unchecked hints all teach, as in batches of earlier programs', async () => {
+  const { pupils, without } = await choose([sample([own], RAISED), sample([own], LOWERED)], {
     hintCheck: false,
     ownWordsWeight: 1,
   });
@@ -116,19 +123,19 @@ test('unchecked hints all teach, as in batches of earlier programs', () => {
   expect(without.distrusted).toBe(0);
 });
 
-test('a lesson with less weight moves the policy less, with every form of distillation', () => {
+test('a lesson with less weight moves the policy less, with every form of distillation', async () => {
   for (const distillation of ['sampled', 'topk', 'overlap'] as const) {
-    const gradient = (ownWordsWeight: number) => {
+    const gradient = async (ownWordsWeight: number) => {
       const record = sample([own], LOWERED, { verdict: 0 });
       const changes = { method: 'opd', distillation, hintCheck: true, ownWordsWeight, gapClip: 9 } as const;
       const batch = batchData(1, [record], changes);
-      const result = step(toyEngine, { parent: undefined, batch, samples: [record] });
+      const result = await step(localTraining(toyEngine), { parent: undefined, batch, samples: [record] });
       if (result.kind !== 'candidate') throw new Error(result.detail);
       expect(result.metrics.hintsUsed).toBe(1);
       return result.metrics.gradientNorm!;
     };
-    const whole = gradient(1);
+    const whole = await gradient(1);
     expect(whole).toBeGreaterThan(0);
-    expect(gradient(0.3) / whole).toBeCloseTo(0.3, 4);
+    expect((await gradient(0.3)) / whole).toBeCloseTo(0.3, 4);
   }
 });

@@ -6,10 +6,10 @@ import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { wishesIn } from '../../shared/wishes/wishes.ts';
 import { checkKnownHint, keepsContent } from './hint-trust.ts';
 import { hintedPrompts, type NoTeacher } from './hinted-prompt.ts';
-import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Pupil } from './teach-tokens.ts';
 import type { Teacher } from './teacher.ts';
+import type { ModelHere, Trainee } from './trainee.ts';
 
 export type Chosen = {
   readonly pupils: readonly Pupil[];
@@ -51,20 +51,23 @@ export const noneDistrusted: Chosen['distrusted'] = {
  * Chooses the samples whose hints teach. A hint outweighs a verdict many times, and a small model reads some
  * sentences as their opposite, so each hint must first show that it has the intended effect. The hint of a
  * known wish shows it by the answers that it produces. A free-form hint shows it by the criticised answer,
- * which must become less likely under it, while the base must still answer the request.
+ * which must become less likely under it, while the base must still answer the request. Without a model here,
+ * no hint is checked by answers, and all are in doubt.
  */
-export function choosePupils(
-  engine: LearningEngine,
+export async function choosePupils(
+  trainee: Pick<Trainee, 'writePrompt' | 'contextTokens' | 'parts' | 'here'>,
   settings: Settings,
   teacher: Pick<Teacher, 'score'>,
   samples: RecordedSamples,
-): Chosen {
+): Promise<Chosen> {
   const without = { ...noneWithout };
   const distrusted = { ...noneDistrusted };
   const pupils: Pupil[] = [];
   const inDoubt = new Set<Pupil>();
   for (const [sample, record] of samples) {
-    const checked = settings.hintCheck ? checkHints(engine, settings, record.hints) : unchecked(record.hints);
+    const checked = settings.hintCheck
+      ? checkHints(trainee.here, settings, record.hints)
+      : unchecked(record.hints);
     distrusted.backwards += checked.backwards;
     distrusted['loses-content'] += checked.losesContent;
     if (checked.hints.length === 0 && record.hints.length > 0) {
@@ -72,7 +75,7 @@ export function choosePupils(
       continue;
     }
     const most = settings.distillation === 'overlap' ? MOST_HINTS : 1;
-    const hinted = hintedPrompts({ ...record, hints: checked.hints }, engine, most);
+    const hinted = hintedPrompts({ ...record, hints: checked.hints }, trainee, most);
     if (hinted.kind !== 'hinted') without[hinted.kind] += 1;
     else if (sample.behavior.length > 0) {
       const pupil = { sample, prompts: hinted.prompts, weight: checked.isOwn ? settings.ownWordsWeight : 1 };
@@ -82,7 +85,7 @@ export function choosePupils(
     }
   }
   const taught: Pupil[] = [];
-  for (const { pupil, plain, drops } of dropsOf(engine, teacher, {
+  for (const { pupil, plain, drops } of await dropsOf(trainee, teacher, {
     pupils,
     inDoubt,
     rules: settings.rules,
@@ -117,16 +120,20 @@ const unchecked = (hints: readonly string[]): CheckedHints => ({
 });
 
 /** Checks a sample's hints against the base. Free-form hints teach only if there is no known wish. */
-function checkHints(engine: LearningEngine, { teacher }: Settings, hints: readonly string[]): CheckedHints {
+function checkHints(
+  here: ModelHere | undefined,
+  { teacher }: Settings,
+  hints: readonly string[],
+): CheckedHints {
   // The base's reading of a hint says nothing about another model.
-  const isBase = teacher === 'current' || teacher === 'base';
+  const engine = teacher === 'current' || teacher === 'base' ? here?.engine : undefined;
   const known = hints.filter((hint) => wishesIn(hint).length > 0);
   if (known.length === 0) {
-    const read = isBase ? hints.filter((hint) => keepsContent(engine, hint) !== false) : hints;
+    const read = engine === undefined ? hints : hints.filter((hint) => keepsContent(engine, hint) !== false);
     const losesContent = hints.length - read.length;
     return { hints: read, backwards: 0, losesContent, isOwn: true, inDoubt: true };
   }
-  if (!isBase) return { ...unchecked(known), inDoubt: true };
+  if (engine === undefined) return { ...unchecked(known), inDoubt: true };
   const checks = known.map((hint) => checkKnownHint(engine, hint));
   const left = checks.filter(({ hint }) => hint !== undefined);
   const sure = left.filter(({ inDoubt }) => !inDoubt);
@@ -152,8 +159,8 @@ type HintDrops = {
 };
 
 /** Under rules before the third, only the first hint is checked, and the others follow its result. */
-function dropsOf(
-  engine: LearningEngine,
+async function dropsOf(
+  trainee: Pick<Trainee, 'parts'>,
   teacher: Pick<Teacher, 'score'>,
   {
     pupils,
@@ -164,7 +171,7 @@ function dropsOf(
     readonly inDoubt: ReadonlySet<Pupil>;
     readonly rules: number;
   },
-): readonly HintDrops[] {
+): Promise<readonly HintDrops[]> {
   const asked = pupils.map((pupil) => ({ pupil, hints: hintsToAsk(pupil, inDoubt, rules) }));
   const sequences = asked.flatMap(({ pupil: { sample }, hints }): readonly PolicySequence[] =>
     hints === undefined
@@ -172,8 +179,8 @@ function dropsOf(
       : [sample.sequence, ...hints.map((promptIds) => ({ ...sample.sequence, promptIds }))],
   );
   const rows: ArrayLike<number>[] = [];
-  for (const members of engine.parts(sequences)) {
-    const scored = teacher.score(members.map((index) => sequences[index]!));
+  for (const members of trainee.parts(sequences)) {
+    const scored = await teacher.score(members.map((index) => sequences[index]!));
     members.forEach((index, member) => {
       rows[index] = scored[member]!;
     });

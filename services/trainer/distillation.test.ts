@@ -7,6 +7,7 @@ import { opdTopkLoss } from '../../shared/policy/losses/opd-topk.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { binLogProbs, binLogProbsVjp } from '../../shared/policy/testing/distribution.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import {
@@ -33,7 +34,7 @@ const settingsOf = (changes: Partial<TrainingSettings>) => ({
   gateMeanKl: 100,
   ...changes,
 });
-const run = (
+const run = async (
   samples: readonly SampleReady['data'][],
   changes: Partial<TrainingSettings>,
   {
@@ -41,8 +42,12 @@ const run = (
     n = 1,
     engine = toyEngine,
   }: { parent?: Candidate | undefined; n?: number; engine?: LearningEngine } = {},
-): Candidate => {
-  const result = step(engine, { parent, batch: batchData(n, samples, settingsOf(changes)), samples });
+): Promise<Candidate> => {
+  const result = await step(localTraining(engine), {
+    parent,
+    batch: batchData(n, samples, settingsOf(changes)),
+    samples,
+  });
   if (result.kind !== 'candidate') throw new Error(result.detail);
   return result;
 };
@@ -56,7 +61,11 @@ const answer = (id: number, changes: Partial<Omit<SampleReady['data'], 'tokens'>
   });
 
 /** Steps on answers of one token, each sampled from the policy as it then is. */
-function learn(steps: number, changes: Partial<TrainingSettings>, given: readonly string[]): Candidate {
+async function learn(
+  steps: number,
+  changes: Partial<TrainingSettings>,
+  given: readonly string[],
+): Promise<Candidate> {
   const random = createRandom('toy');
   let parent: Candidate | undefined;
   for (let n = 1; n <= steps; n++) {
@@ -66,7 +75,7 @@ function learn(steps: number, changes: Partial<TrainingSettings>, given: readonl
       const tokens = { responseIds: [id], logProbs: [now[id]!] };
       return sampleData(`${n}/${index}`, { verdict: -1, version: n - 1, hints: given, tokens });
     });
-    parent = run(samples, changes, { parent, n });
+    parent = await run(samples, changes, { parent, n });
   }
   return parent!;
 }
@@ -76,19 +85,20 @@ const opd = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: fals
 describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   test.each(['opd', 'combine'] as const)(
     "%s: the policy converges to the hinted teacher's distribution",
-    (method) => {
+    async (method) => {
       const before = klDivergence(toyLogProbs(undefined), hinted);
       const changes = { ...opd, method, verdictWeight: 0, distillation, topK: 4 };
-      const left = (steps: number) => klDivergence(toyLogProbs(learn(steps, changes, hints).adapter), hinted);
-      expect(left(60)).toBeLessThan(0.1 * before);
-      expect(left(180)).toBeLessThan(0.1 * before);
+      const left = async (steps: number) =>
+        klDivergence(toyLogProbs((await learn(steps, changes, hints)).adapter), hinted);
+      expect(await left(60)).toBeLessThan(0.1 * before);
+      expect(await left(180)).toBeLessThan(0.1 * before);
     },
   );
 
-  test('a sample without a hint has no lesson, and none of its tokens trains', () => {
+  test('a sample without a hint has no lesson, and none of its tokens trains', async () => {
     const { engine, seen } = watchSlopes();
     const changes = { ...opd, distillation, topK: 3 };
-    const { metrics } = run([answer(4), answer(2, { hints: [] })], changes, { engine });
+    const { metrics } = await run([answer(4), answer(2, { hints: [] })], changes, { engine });
     expect(seen[1]!.sampled.map((row) => [...Array.from(row)])).toEqual([[0]]);
     expect(seen[1]!.candidates).toEqual([undefined]);
     expect(seen[0]!.candidates![0]).toHaveLength(3);
@@ -98,28 +108,33 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
     expect(metrics).not.toHaveProperty('teacherGap');
   });
 
-  test('combine: the verdict trains the sampled token in addition to the lesson', () => {
+  test('combine: the verdict trains the sampled token in addition to the lesson', async () => {
     const changes = { ...opd, method: 'combine', distillation, topK: 4, learningRate: 5e-3 } as const;
-    const [liked, disliked] = [1, -1].map((verdict) =>
-      toyLogProbs(run([answer(1, { verdict })], changes).adapter),
+    const [liked, disliked] = await Promise.all(
+      [1, -1].map(async (verdict) => toyLogProbs((await run([answer(1, { verdict })], changes)).adapter)),
     );
-    const neither = toyLogProbs(run([answer(1)], changes).adapter);
+    const neither = toyLogProbs((await run([answer(1)], changes)).adapter);
     expect(liked![1]).toBeGreaterThan(neither[1]!);
     expect(disliked![1]).toBeLessThan(neither[1]!);
   });
 
-  test('the same input gives the same bits; other settings give others', () => {
+  test('the same input gives the same bits; other settings give others', async () => {
     const samples = [answer(4, { verdict: 1 }), answer(2), answer(1), answer(0)];
-    const of = (changes: Partial<TrainingSettings>) =>
-      checkpointDigest(run(samples, { method: 'combine', distillation, topK: 3, ...changes }));
-    expect(of({})).toBe(of({}));
+    const of = async (changes: Partial<TrainingSettings>) =>
+      checkpointDigest(await run(samples, { method: 'combine', distillation, topK: 3, ...changes }));
+    expect(await of({})).toBe(await of({}));
     expect(
-      new Set([of({}), of({ topK: 2 }), of({ distillation: 'sampled' }), of({ minibatches: 2 })]).size,
+      new Set([
+        await of({}),
+        await of({ topK: 2 }),
+        await of({ distillation: 'sampled' }),
+        await of({ minibatches: 2 }),
+      ]).size,
     ).toBe(4);
   });
 });
 
-test('topk: loss and gradient of a step match the reference function', () => {
+test('topk: loss and gradient of a step match the reference function', async () => {
   const [k, temperature] = [2, 0.7];
   const teacher = toyLogProbs(undefined, temperature, HINT_LOGITS);
   const student = toyLogProbs(undefined, temperature);
@@ -137,7 +152,11 @@ test('topk: loss and gradient of a step match the reference function', () => {
       return made;
     },
   };
-  const { metrics } = run([warm], { ...opd, distillation: 'topk', topK: k, rank: 1, alpha: 1 }, { engine });
+  const { metrics } = await run(
+    [warm],
+    { ...opd, distillation: 'topk', topK: k, rank: 1, alpha: 1 },
+    { engine },
+  );
   expect(metrics.loss).toBeCloseTo(loss, 6);
   expect(metrics.distillationLoss).toBeCloseTo(loss, 6);
   // logits = B A, and B is 0 at first: dB = dlogits A
@@ -149,12 +168,12 @@ test('topk: loss and gradient of a step match the reference function', () => {
   });
 });
 
-test('overlap: the hint that the policy agrees with most teaches, in any position', () => {
+test('overlap: the hint that the policy agrees with most teaches, in any position', async () => {
   const changes = { ...opd, distillation: 'overlap', topK: 3 } as const;
   // The policy's tokens are 0, 1 and 2 (of equals the lower id). The hint's 0, 2, 4 share two; the odd hint's
   // share one.
-  const alone = run([answer(4)], changes);
-  const odd = run([answer(4, { hints: [ODD_HINT] })], changes);
+  const alone = await run([answer(4)], changes);
+  const odd = await run([answer(4, { hints: [ODD_HINT] })], changes);
   expect(alone.metrics).toMatchObject({ hintsRead: 1, hintsUsed: 1 });
   expect(alone.metrics.hintOverlap).toBeCloseTo(2 / 3, 6);
   expect(odd.metrics.hintOverlap).toBeCloseTo(1 / 3, 6);
@@ -162,21 +181,21 @@ test('overlap: the hint that the policy agrees with most teaches, in any positio
     [ODD_HINT, hint],
     [hint, ODD_HINT],
   ]) {
-    const both = run([answer(4, { hints: given })], changes);
+    const both = await run([answer(4, { hints: given })], changes);
     expect(both.metrics).toMatchObject({ hintsRead: 2, hintsUsed: 1 });
     expect(both.metrics.hintOverlap).toBeCloseTo(2 / 3, 6);
     expect(both.adapter).toEqual(alone.adapter);
   }
   expect(odd.adapter).not.toEqual(alone.adapter);
   // Otherwise the first hint, which is the longest, teaches.
-  const first = run([answer(4, { hints: [ODD_HINT, hint] })], { ...changes, distillation: 'topk' });
+  const first = await run([answer(4, { hints: [ODD_HINT, hint] })], { ...changes, distillation: 'topk' });
   expect(first.adapter).toEqual(
-    run([answer(4, { hints: [ODD_HINT] })], { ...changes, distillation: 'topk' }).adapter,
+    (await run([answer(4, { hints: [ODD_HINT] })], { ...changes, distillation: 'topk' })).adapter,
   );
 });
 
-test('overlap: at most three hints of a sample are read', () => {
+test('overlap: at most three hints of a sample are read', async () => {
   const many = ['one more hint to read', 'two more hints to read', 'three more hints', 'four more hints'];
-  const { metrics } = run([answer(4, { hints: many })], { ...opd, distillation: 'overlap', topK: 2 });
+  const { metrics } = await run([answer(4, { hints: many })], { ...opd, distillation: 'overlap', topK: 2 });
   expect(metrics).toMatchObject({ hintsRead: 3, hintsUsed: 1 });
 });

@@ -28,6 +28,20 @@ export const TrainerError = errorTable({
     type: 'server_error',
     message: 'topK is {topK}, but the vocabulary has {vocabulary} tokens.',
   },
+  /** Thrown if a training server has another state than the parent's. The batch waits. */
+  PARENT_STATE: {
+    status: 502,
+    type: 'server_error',
+    message:
+      'The training server does not hold the parent of this step at {path}: {detail}. Restore its folder of checkpoints, or go back with `clawloop policy rollback VERSION`.',
+  },
+  /** Thrown if the adapter that a training server gives cannot be used. */
+  SERVER_ADAPTER: {
+    status: 502,
+    type: 'server_error',
+    message:
+      'The adapter from the training server cannot be used: {detail}. Check that it trains all projections of the same model.',
+  },
   /** Thrown if the step thread exited without a result. */
   WORKER_ENDED: { status: 500, type: 'server_error', message: 'The step thread exited with code {code}.' },
 });

@@ -20,6 +20,20 @@ export function runtimeFingerprint({ report }: Pick<Executor, 'report'>): string
   ].join('; ');
 }
 
+const onServer = 'training server';
+
+/** The same for steps on a training server, whose arithmetic is not known: equal inputs give close numbers. */
+export const serverFingerprint = (server: {
+  readonly dialect: string;
+  readonly url: string;
+  readonly model: string;
+}): string =>
+  `step ${STEP_REVISION}; ${onServer} ${server.dialect} at ${new URL(server.url).host}; ${server.model}`;
+
+/** Whether a version was trained on a training server. */
+export const isOfServer = (fingerprint: string): boolean =>
+  fingerprint.split('; ')[1]?.startsWith(`${onServer} `) === true;
+
 /**
  * Splits a version's fingerprint: the runtime's, followed by `; teacher ` and a digest if a separate model
  * taught.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { between, passGate } from './gate.ts';
+import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { klDivergence, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
@@ -60,31 +61,31 @@ test('older batches without a smallest part take the whole step or none', () => 
   expect(half.stepScale).toBeGreaterThanOrEqual(0.5);
 });
 
-test('beyond the bound to the base, only a step closer to it passes', () => {
+test('beyond the bound to the base, only a step closer to it passes', async () => {
   const parent = withLogits(3, 0, 0, 0, 0);
   const bounds = { ...wide, gateBaseKl: 0.1 };
   const step = (to: TrainedWeights) => passGate(toyEngine, { parent, from: parent, to, sequences }, bounds);
-  const farther = step(withLogits(3.5, 0, 0, 0, 0));
+  const farther = await step(withLogits(3.5, 0, 0, 0, 0));
   expect(farther.gate).toMatchObject({ passed: false, reason: 'kl-to-base' });
   expect(farther.gate).toMatchObject({ figures: { limit: 0.1, parent: klToUniform(parent) } });
-  expect(step(withLogits(2.5, 0, 0, 0, 0))).toMatchObject({ gate: { passed: true }, stepScale: 1 });
+  expect(await step(withLogits(2.5, 0, 0, 0, 0))).toMatchObject({ gate: { passed: true }, stepScale: 1 });
 });
 
-test('the next version starts from a shortened step', () => {
+test('the next version starts from a shortened step', async () => {
   const samples = [sampleData('a', { tokens: { responseIds: [4], logProbs: [Math.log(0.2)] } })];
   const settings = { rank: 2, alpha: 2, learningRate: 1, gateMeanKl: 0.01, gateLeastScale: 0.125 };
-  const make = (n: number, parent: Candidate | undefined, changes = {}) => {
+  const make = async (n: number, parent: Candidate | undefined, changes = {}) => {
     const batch = batchData(n, samples, { ...settings, ...changes });
-    const result = step(toyEngine, { parent, batch, samples });
+    const result = await step(localTraining(toyEngine), { parent, batch, samples });
     if (result.kind !== 'candidate') throw new Error(result.detail);
     return result;
   };
-  const whole = make(1, undefined, { gateMeanKl: 100 });
-  const part = make(1, undefined, { gateMeanKl: whole.metrics.meanKl! / 4 });
+  const whole = await make(1, undefined, { gateMeanKl: 100 });
+  const part = await make(1, undefined, { gateMeanKl: whole.metrics.meanKl! / 4 });
   expect(part.metrics.stepScale).toBeLessThan(1);
   expect(part.metrics.meanKl).toBeLessThan(whole.metrics.meanKl! / 4);
   expect(part.metrics.klToBase).toBe(part.metrics.meanKl);
   // The moments are those of the whole step.
   expect(part.optimizer).toEqual(whole.optimizer);
-  expect(make(2, part, { gateMeanKl: 100 }).gate).toEqual({ passed: true });
+  expect((await make(2, part, { gateMeanKl: 100 })).gate).toEqual({ passed: true });
 });

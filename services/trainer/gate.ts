@@ -24,13 +24,12 @@ type Stride = {
 export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateLeastScale'>;
 
 /** Mean KL over the answers' positions, nats per token; see `meanPolicyKl`. */
-type Distances = { readonly meanKl: number; readonly klToBase: number };
+export type Distances = { readonly meanKl: number; readonly klToBase: number };
 
-type GatedStep = {
-  /** the candidate: the accepted part of the step, or all of it if no part was close enough */
-  readonly adapter: TrainedWeights;
+export type GatedStep = {
   readonly gate: GateResult;
-  readonly distances: Distances;
+  /** Distances and estimates of them, by name. */
+  readonly distances: Readonly<Record<string, number>>;
   /** the fraction of the step that is the candidate, to which `distances` and `canaries` refer */
   readonly candidateScale: number;
   /** the fraction of the step that was taken: `candidateScale`, or 0 if the gate refused it */
@@ -38,6 +37,15 @@ type GatedStep = {
   /** undefined: answers were not checked */
   readonly canaries?: CanaryFigures;
 };
+
+/** A step that the gate shortens itself. */
+type ShortenedStep = GatedStep & {
+  /** the candidate: the accepted part of the step, or all of it if no part was close enough */
+  readonly adapter: TrainedWeights;
+  readonly distances: Distances;
+};
+
+export type GateSettings = Bounds & Tolerances & Pick<TrainingSettings, 'rules'>;
 
 /** Steps are shortened by eighths. */
 const PARTS = 8;
@@ -50,7 +58,7 @@ const PARTS = 8;
  * The optimizer's moments stay those of the whole step: they are means of gradients, which do not depend on the
  * length of the step. A shortened step therefore equals one with a lower learning rate.
  */
-export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): GatedStep {
+export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds): ShortenedStep {
   const { parent, from, to, sequences } = stride;
   const distancesOf = (adapter: TrainedWeights): Distances => {
     const meanKl = engine.meanKl(adapter, parent, sequences);
@@ -65,7 +73,7 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
   const atFull = { adapter: to, distances: whole, candidateScale: 1 };
   if (refused === undefined) return { ...atFull, gate: { passed: true }, stepScale: 1 };
   let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
-  let shorter: GatedStep | undefined;
+  let shorter: ShortenedStep | undefined;
   while (high - fits > 1) {
     const eighths = Math.floor((fits + high) / 2);
     const adapter = between(from, to, eighths / PARTS);
@@ -85,11 +93,7 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
  * The answers decide whether a candidate passes but do not change its weights. Under rules before the third, a
  * refused candidate is the whole step again.
  */
-export function gate(
-  engine: LearningEngine,
-  stride: Stride,
-  settings: Bounds & Tolerances & Pick<TrainingSettings, 'rules'>,
-): GatedStep {
+export function gate(engine: LearningEngine, stride: Stride, settings: GateSettings): ShortenedStep {
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
   if (!passed.gate.passed || speech === undefined || !checksCanaries(settings)) return passed;
@@ -120,10 +124,10 @@ function refusalOfPart(refused: Refusal, candidateScale: number): Refusal {
   };
 }
 
-type Refusal = Extract<GateResult, { passed: false }>;
+export type Refusal = Extract<GateResult, { passed: false }>;
 
 /** Why a candidate is refused; undefined: it is close enough. */
-function refusal(
+export function refusal(
   { meanKl, klToBase }: Distances,
   { gateMeanKl, gateBaseKl = Number.POSITIVE_INFINITY }: Bounds,
   parentKl: () => number,

@@ -9,8 +9,10 @@ import { smallConfig } from '../../shared/policy/testing/model.ts';
 import { hintMarker } from '../../shared/policy/text/hint.ts';
 import type { LearningEngine, LogProbs } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
+import { momentsOf } from './testing/moments.ts';
 
 const config = {
   ...smallConfig,
@@ -59,62 +61,66 @@ const sampled = () => {
   ];
 };
 
-function train(n: number, parent: Candidate | undefined, changes = {}): Candidate {
+async function train(n: number, parent: Candidate | undefined, changes = {}): Promise<Candidate> {
   const samples = sampled();
-  const result = step(engine, { parent, batch: batchData(n, samples, changes), samples });
+  const result = await step(localTraining(engine), {
+    parent,
+    batch: batchData(n, samples, changes),
+    samples,
+  });
   if (result.kind !== 'candidate') throw new Error(result.detail);
   return result;
 }
 
-test('liked answers become more likely and disliked ones less likely, step after step', () => {
+test('liked answers become more likely and disliked ones less likely, step after step', async () => {
   const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const total = (parent: Candidate | undefined) =>
     engine.score(parent?.adapter, sequences).map((row) => row.reduce((sum, logProb) => sum + logProb, 0));
   const before = total(undefined);
   let parent: Candidate | undefined;
-  for (let n = 1; n <= 3; n++) parent = train(n, parent, { gateMeanKl: 100 });
+  for (let n = 1; n <= 3; n++) parent = await train(n, parent, { gateMeanKl: 100 });
   const after = total(parent);
   [1, -1, 1, -1].forEach((verdict, index) => {
     expect((after[index]! - before[index]!) * verdict).toBeGreaterThan(0.1);
   });
 });
 
-test('serving and training agree on sampled tokens, and the first ratio is exactly 1', () => {
-  const { metrics } = train(1, undefined);
+test('serving and training agree on sampled tokens, and the first ratio is exactly 1', async () => {
+  const { metrics } = await train(1, undefined);
   expect(metrics.logProbDriftMax).toBeLessThan(1e-4);
   expect(metrics.ratio).toBeCloseTo(1, 12);
   expect(metrics.meanKl).toBeGreaterThan(0);
 });
 
-test('the same step gives the same digest; more minibatches give another', () => {
-  const first = train(1, undefined);
-  expect(checkpointDigest(train(1, undefined))).toBe(checkpointDigest(first));
-  expect(checkpointDigest(train(1, undefined, { minibatches: 2 }))).not.toBe(checkpointDigest(first));
+test('the same step gives the same digest; more minibatches give another', async () => {
+  const first = await train(1, undefined);
+  expect(checkpointDigest(await train(1, undefined))).toBe(checkpointDigest(first));
+  expect(checkpointDigest(await train(1, undefined, { minibatches: 2 }))).not.toBe(checkpointDigest(first));
 });
 
-test('full training gives the same bits each time, and KL holds it to the unchanged base', () => {
+test('full training gives the same bits each time, and KL holds it to the unchanged base', async () => {
   const changes = { training: 'full', learningRate: 1e-3, klCoefficient: 0.1, gateMeanKl: 100 } as const;
   const all = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const base = engine.score(undefined, all);
   const tensors = executor.tensorCount();
-  const twice = () => train(2, train(1, undefined, changes), { ...changes, minibatches: 2 });
-  const second = twice();
+  const twice = async () => train(2, await train(1, undefined, changes), { ...changes, minibatches: 2 });
+  const second = await twice();
   expect(second.adapter.kind).toBe('full');
   expect(second.optimizer.step).toBe(3);
   expect(second.metrics.klToBase).toBeGreaterThan(0);
   expect(second.metrics.meanKl).toBeGreaterThan(0);
-  expect(checkpointDigest(twice())).toBe(checkpointDigest(second));
+  expect(checkpointDigest(await twice())).toBe(checkpointDigest(second));
   expect(engine.score(undefined, all)).toEqual(base);
   const liked = (rows: LogProbs) => rows[0]!.reduce((sum, logProb) => sum + logProb, 0);
   expect(liked(engine.score(second.adapter, all))).toBeGreaterThan(liked(base));
   expect(executor.tensorCount()).toBe(tensors);
 });
 
-test('neither ten steps nor a failed step leak tensors', () => {
-  let parent = train(1, undefined, { klCoefficient: 0.1, minibatches: 2 });
+test('neither ten steps nor a failed step leak tensors', async () => {
+  let parent = await train(1, undefined, { klCoefficient: 0.1, minibatches: 2 });
   const tensors = executor.tensorCount();
   for (let n = 2; n <= 10; n++)
-    parent = train(n, parent, { klCoefficient: 0.1, minibatches: 2, gateMeanKl: 100 });
+    parent = await train(n, parent, { klCoefficient: 0.1, minibatches: 2, gateMeanKl: 100 });
   expect(() =>
     engine.gradients(parent.adapter, [{ promptIds: [1], responseIds: [2] }], () => {
       throw new Error('in the middle');
@@ -123,8 +129,8 @@ test('neither ten steps nor a failed step leak tensors', () => {
   expect(executor.tensorCount()).toBe(tensors);
 });
 
-test('the gradient in smaller parts is the same, except for the last bits', () => {
-  const [whole, parts] = [train(1, undefined), train(1, undefined, { microbatchTokens: 8 })];
+test('the gradient in smaller parts is the same, except for the last bits', async () => {
+  const [whole, parts] = [await train(1, undefined), await train(1, undefined, { microbatchTokens: 8 })];
   expect(
     engine.parts(
       sampled().map(({ tokens }) => tokens),
@@ -133,8 +139,8 @@ test('the gradient in smaller parts is the same, except for the last bits', () =
   ).toBeGreaterThan(1);
   expect(parts.metrics.gradientNorm).toBeCloseTo(whole.metrics.gradientNorm!, 6);
   expect(parts.metrics.loss).toBeCloseTo(whole.metrics.loss!, 9);
-  for (const [name, moments] of whole.optimizer.first)
-    expect(largestDifference(moments, parts.optimizer.first.get(name)!), name).toBeLessThan(1e-7);
+  for (const [name, moments] of momentsOf(whole.optimizer).first)
+    expect(largestDifference(moments, momentsOf(parts.optimizer).first.get(name)!), name).toBeLessThan(1e-7);
 });
 
 describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) => {
@@ -143,23 +149,27 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
     sampled()
       .slice(0, 2)
       .map((sample) => ({ ...sample, hints }));
-  const learn = (
+  const learn = async (
     n: number,
     parent: Candidate | undefined,
     hints = ['a hint that is read'],
     more = {},
-  ): Candidate => {
+  ): Promise<Candidate> => {
     const samples = hinted(hints);
     const settings = { ...changes, learningRate: 5e-3, ...more };
-    const result = step(engine, { parent, batch: batchData(n, samples, settings), samples });
+    const result = await step(localTraining(engine), {
+      parent,
+      batch: batchData(n, samples, settings),
+      samples,
+    });
     if (result.kind !== 'candidate') throw new Error(result.detail);
     return result;
   };
 
-  test("the policy converges to the hinted teacher's distribution, without leaking tensors", () => {
-    let parent = learn(1, undefined);
+  test("the policy converges to the hinted teacher's distribution, without leaking tensors", async () => {
+    let parent = await learn(1, undefined);
     const tensors = executor.tensorCount();
-    for (let n = 2; n <= 30; n++) parent = learn(n, parent);
+    for (let n = 2; n <= 30; n++) parent = await learn(n, parent);
     expect(executor.tensorCount()).toBe(tensors);
     const everything = { count: config.vocabularySize };
     const klOf = (candidate: Candidate | undefined) => {
@@ -183,18 +193,20 @@ describe.each(['topk', 'overlap'] as const)('distillation %s', (distillation) =>
     expect(klOf(parent)).toBeLessThan(0.1 * klOf(undefined));
   });
 
-  test('the same step gives the same digest with several hints and minibatches, too', () => {
-    const first = checkpointDigest(learn(1, undefined));
-    expect(checkpointDigest(learn(1, undefined))).toBe(first);
-    const more = () =>
-      checkpointDigest(learn(1, undefined, ['a hint that is read', 'another hint'], { minibatches: 2 }));
-    expect(more()).toBe(more());
-    expect(more()).not.toBe(first);
+  test('the same step gives the same digest with several hints and minibatches, too', async () => {
+    const first = checkpointDigest(await learn(1, undefined));
+    expect(checkpointDigest(await learn(1, undefined))).toBe(first);
+    const more = async () =>
+      checkpointDigest(
+        await learn(1, undefined, ['a hint that is read', 'another hint'], { minibatches: 2 }),
+      );
+    expect(await more()).toBe(await more());
+    expect(await more()).not.toBe(first);
   });
 });
 
-test('an anchored distribution is the normalised geometric mean of two', () => {
-  const parent = train(2, train(1, undefined, { gateMeanKl: 100 }), { gateMeanKl: 100 });
+test('an anchored distribution is the normalised geometric mean of two', async () => {
+  const parent = await train(2, await train(1, undefined, { gateMeanKl: 100 }), { gateMeanKl: 100 });
   const sequences = sampled().map(({ tokens }) => ({ ...tokens, temperature: tokens.effectiveTemperature }));
   const everyId = sequences.map(({ responseIds }) =>
     Int32Array.from(responseIds.flatMap(() => Array.from({ length: config.vocabularySize }, (_, id) => id))),

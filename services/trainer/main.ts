@@ -6,7 +6,7 @@ import { TrainerConfig, threadsOf } from '../../shared/config/trainer.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { findModel } from '../../shared/hub/find-model.ts';
 import { headFold } from '../../shared/lineage/head-fold.ts';
-import { trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
+import { serverMismatch, trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
 import { modelDigest } from '../../shared/policy/model/model-digest.ts';
 import { claimFileInTurn } from '../../shared/runtime/claim.ts';
 import { refuseForeignHosts, registerHealth } from '../../shared/runtime/health.ts';
@@ -17,12 +17,13 @@ import { Refusal } from '../../shared/runtime/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
 import { createBatchWait } from './batch-wait.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
-import { createTrainerMetrics, watchBatches } from './metrics.ts';
+import { createTrainerMetrics, watchBatches, watchServerTokens } from './metrics.ts';
+import { openServerRunner } from './remote/open-server-runner.ts';
 import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
 
 /**
- * Trains the open batch of each adapter, one at a time. A job is queued when its batch opens, so the next batch
+ * Trains the open batch of each adapter: one at a time in this process, several on a training server. A job is queued when its batch opens, so the next batch
  * of an adapter comes after the waiting batches of the others. A job is only a wake-up; the head's committed
  * rows say which batch is owed.
  */
@@ -53,6 +54,8 @@ const retries = {
   jitter: 0.3,
   timeLimitMs: config.stepTimeLimitMs,
 };
+const isLocal = config.trainingEngine === 'local';
+const concurrency = isLocal ? 1 : config.trainingParallel;
 const queue = await openQueue<WakeUp>(config, 'batches', retries, logger);
 
 const server = fastify({ logger: false });
@@ -79,16 +82,12 @@ async function work(): Promise<void> {
     const store = data.checkpoints(adapter);
     const mismatch = await trainingMismatch(log, store, { adapter, training: config.training });
     if (mismatch !== undefined) throw new Refusal(mismatch);
+    const foreign = isLocal ? undefined : await serverMismatch(log, store, adapter);
+    if (foreign !== undefined) throw new Refusal(foreign);
   }
   const folder = await findModel(config, fetchingInService(logger, shutdown));
   const base = { model: config.model, folder, digest: await modelDigest(folder) };
-  const runner = openStepRunner({
-    modelFolder: folder,
-    backend: config.backend,
-    training: config.training,
-    threads: threadsOf(config),
-    niceness: config.niceness,
-  });
+  const runner = isLocal ? openLocalRunner(folder) : await openServer(folder);
   const { report, fingerprint } = await runner.open();
   logger.info({ report, fingerprint, model: base.model, baseDigest: base.digest }, 'ready to train');
   const trainer = createTrainer({
@@ -119,11 +118,34 @@ async function work(): Promise<void> {
         },
         shutdown,
       ),
-      queue.work((job, signal) => trainer.wakeUp(job.data, signal), { concurrency: 1 }, shutdown),
+      queue.work((job, signal) => trainer.wakeUp(job.data, signal), { concurrency }, shutdown),
     ]);
   } finally {
     await runner.close();
   }
+}
+
+const openLocalRunner = (modelFolder: string) =>
+  openStepRunner({
+    modelFolder,
+    backend: config.backend,
+    training: config.training,
+    threads: threadsOf(config),
+    niceness: config.niceness,
+  });
+
+async function openServer(modelFolder: string) {
+  const runner = await openServerRunner(config, {
+    modelFolder,
+    usedTokens: data.usedTokens,
+    logger,
+    onWaiting: (reason) => {
+      missing = `waiting for the training server: ${reason}`;
+    },
+    signal: shutdown,
+  });
+  watchServerTokens(service.metrics, runner.usage);
+  return runner;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import {
@@ -20,11 +21,11 @@ const hints = ['answer as the hint says'];
 const hinted = toyLogProbs(undefined, 1, HINT_LOGITS);
 
 /** Steps on answers of one token, each batch sampled from the policy as it then is. */
-function learn(
+async function learn(
   steps: number,
   changes: Partial<TrainingSettings>,
   labelOf: (id: number) => Partial<Pick<SampleReady['data'], 'verdict' | 'hints'>>,
-): Candidate {
+): Promise<Candidate> {
   const random = createRandom('toy');
   let parent: Candidate | undefined;
   for (let n = 1; n <= steps; n++) {
@@ -35,7 +36,11 @@ function learn(
       return sampleData(`${n}/${index}`, { verdict: 0, version: n - 1, ...labelOf(id), tokens });
     });
     const settings = { rank: 2, alpha: 2, gateMeanKl: 100, ...changes };
-    const result = step(toyEngine, { parent, batch: batchData(n, samples, settings), samples });
+    const result = await step(localTraining(toyEngine), {
+      parent,
+      batch: batchData(n, samples, settings),
+      samples,
+    });
     if (result.kind !== 'candidate') throw new Error(result.detail);
     parent = result;
   }
@@ -46,29 +51,29 @@ const liked = 3;
 const disliked = 0;
 const verdictOf = (id: number) => (id === liked ? 1 : id === disliked ? -1 : 0);
 
-test('binary: rewarded answers become more likely, punished ones less likely', () => {
+test('binary: rewarded answers become more likely, punished ones less likely', async () => {
   const after = toyLogProbs(
-    learn(40, { method: 'binary', learningRate: 0.05 }, (id) => ({ verdict: verdictOf(id) })).adapter,
+    (await learn(40, { method: 'binary', learningRate: 0.05 }, (id) => ({ verdict: verdictOf(id) }))).adapter,
   );
   expect(Math.exp(after[liked]!)).toBeGreaterThan(0.6);
   expect(Math.exp(after[disliked]!)).toBeLessThan(0.05);
 });
 
-test("opd: the policy converges to the hinted teacher's distribution", () => {
+test("opd: the policy converges to the hinted teacher's distribution", async () => {
   const settings = { method: 'opd', learningRate: 0.03, teacher: 'base', baseline: false } as const;
   const before = klDivergence(toyLogProbs(undefined), hinted);
-  const after = (steps: number) =>
-    klDivergence(toyLogProbs(learn(steps, settings, () => ({ verdict: -1, hints })).adapter), hinted);
-  expect(after(60)).toBeLessThan(0.1 * before);
-  expect(after(180)).toBeLessThan(0.1 * before);
+  const after = async (steps: number) =>
+    klDivergence(toyLogProbs((await learn(steps, settings, () => ({ verdict: -1, hints }))).adapter), hinted);
+  expect(await after(60)).toBeLessThan(0.1 * before);
+  expect(await after(180)).toBeLessThan(0.1 * before);
 });
 
-test('combine: verdict and hint both count', () => {
+test('combine: verdict and hint both count', async () => {
   const settings = { method: 'combine', learningRate: 0.03, teacher: 'base', baseline: false } as const;
   const judged = (id: number) => ({ verdict: verdictOf(id), hints });
-  const by = (weights: Partial<TrainingSettings>) =>
-    toyLogProbs(learn(60, { ...settings, ...weights }, judged).adapter);
-  const [both, hintsAlone] = [by({}), by({ verdictWeight: 0 })];
+  const by = async (weights: Partial<TrainingSettings>) =>
+    toyLogProbs((await learn(60, { ...settings, ...weights }, judged)).adapter);
+  const [both, hintsAlone] = [await by({}), await by({ verdictWeight: 0 })];
   expect(klDivergence(hintsAlone, hinted)).toBeLessThan(0.1 * klDivergence(toyLogProbs(undefined), hinted));
   expect(both[liked]! - hintsAlone[liked]!).toBeGreaterThan(0.5);
   expect(both[disliked]! - hintsAlone[disliked]!).toBeLessThan(-0.5);
@@ -77,7 +82,7 @@ test('combine: verdict and hint both count', () => {
   expect(Math.abs(between(both) - between(hinted))).toBeLessThan(0.5);
 });
 
-const gradientsOf = (samples: readonly SampleReady['data'][], changes: Partial<TrainingSettings>) => {
+const gradientsOf = async (samples: readonly SampleReady['data'][], changes: Partial<TrainingSettings>) => {
   const seen: (readonly number[])[] = [];
   const engine: LearningEngine = {
     ...toyEngine,
@@ -95,20 +100,23 @@ const gradientsOf = (samples: readonly SampleReady['data'][], changes: Partial<T
     },
   };
   const batch = batchData(1, samples, { rank: 2, alpha: 2, ...changes });
-  return { seen, result: step(engine, { parent: undefined, batch, samples }) as Candidate };
+  return {
+    seen,
+    result: (await step(localTraining(engine), { parent: undefined, batch, samples })) as Candidate,
+  };
 };
 const uniform = Math.log(1 / TOY_VOCABULARY);
 const answer = (id: number, changes: Parameters<typeof sampleData>[1] = {}) =>
   sampleData(`turn ${id}`, { ...changes, tokens: { responseIds: [id], logProbs: [uniform] } });
 
-test('combine: a hint alone, a verdict alone, both, and neither, which has no share', () => {
+test('combine: a hint alone, a verdict alone, both, and neither, which has no share', async () => {
   const samples = [
     answer(0, { verdict: 0, hints }),
     answer(1, { verdict: -1 }),
     answer(2, { verdict: 1, hints }),
     answer(3, { verdict: 0 }),
   ];
-  const { seen, result } = gradientsOf(samples, { method: 'combine' });
+  const { seen, result } = await gradientsOf(samples, { method: 'combine' });
   const gap = (id: number) => hinted[id]! - uniform;
   [-gap(0) / 3, 1 / 3, -(1 + gap(2)) / 3, 0].forEach((slope, index) => {
     expect(seen[index]![0]).toBeCloseTo(slope, 6);
@@ -120,10 +128,13 @@ test('combine: a hint alone, a verdict alone, both, and neither, which has no sh
 
 test.each(['binary', 'opd', 'combine'] as const)(
   '%s: tokens that were not sampled, such as the prompt (1, 2, 3), keep their proportions',
-  (method) => {
-    const { seen, result } = gradientsOf([answer(4, { verdict: 1, hints }), answer(2, { verdict: 0 })], {
-      method,
-    });
+  async (method) => {
+    const { seen, result } = await gradientsOf(
+      [answer(4, { verdict: 1, hints }), answer(2, { verdict: 0 })],
+      {
+        method,
+      },
+    );
     expect(seen.map((row) => row.length)).toEqual([1, 1]);
     expect(seen[1]).toEqual([0]);
     const after = toyLogProbs(result.adapter);
@@ -132,30 +143,30 @@ test.each(['binary', 'opd', 'combine'] as const)(
   },
 );
 
-test('opd ignores the verdict, and binary ignores the hint', () => {
+test('opd ignores the verdict, and binary ignores the hint', async () => {
   const both = [answer(2, { verdict: 1, hints })];
-  expect(gradientsOf(both, { method: 'opd' }).seen[0]![0]).toBeCloseTo(-(hinted[2]! - uniform), 6);
-  const binary = gradientsOf(both, { method: 'binary' });
+  expect((await gradientsOf(both, { method: 'opd' })).seen[0]![0]).toBeCloseTo(-(hinted[2]! - uniform), 6);
+  const binary = await gradientsOf(both, { method: 'binary' });
   expect(binary.seen[0]![0]).toBeCloseTo(-1, 6);
   expect(binary.result.metrics).not.toHaveProperty('hintsUsed');
 });
 
-test('after template drift only the verdict trains, and the sample is counted', () => {
+test('after template drift only the verdict trains, and the sample is counted', async () => {
   const engine: LearningEngine = { ...toyEngine, writePrompt: () => [7] };
   const samples = [answer(2, { verdict: 1, hints })];
-  const of = (from: LearningEngine, hint: readonly string[]) =>
-    step(from, {
+  const of = async (from: LearningEngine, hint: readonly string[]) =>
+    (await step(localTraining(from), {
       parent: undefined,
       batch: batchData(1, samples),
       samples: samples.map((sample) => ({ ...sample, hints: hint })),
-    }) as Candidate;
-  const drifted = of(engine, hints);
+    })) as Candidate;
+  const drifted = await of(engine, hints);
   expect(drifted.metrics).toMatchObject({ templateDrift: 1, hintsUsed: 0 });
-  expect(drifted.adapter).toEqual(of(toyEngine, []).adapter);
+  expect(drifted.adapter).toEqual((await of(toyEngine, [])).adapter);
 });
 
-test('the gap of one token is bounded', () => {
+test('the gap of one token is bounded', async () => {
   const sure = sampleData('sure', { verdict: 0, hints, tokens: { responseIds: [3], logProbs: [uniform] } });
-  const { seen } = gradientsOf([sure], { method: 'combine', gapClip: 0.1 });
+  const { seen } = await gradientsOf([sure], { method: 'combine', gapClip: 0.1 });
   expect(seen[0]![0]).toBeCloseTo(0.1, 6);
 });

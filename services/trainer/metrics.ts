@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { watchObligations } from '../../shared/runtime/metrics.ts';
+import type { ServerUsage } from '../../shared/tinker/training-server.ts';
 
 export type TrainerMetrics = ReturnType<typeof createTrainerMetrics>;
 
@@ -54,6 +55,22 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
   };
 };
+
+/** Registers counters of what a training server was sent. */
+export function watchServerTokens(registry: Registry, usage: () => ServerUsage): void {
+  new Gauge({
+    name: 'clawloop_trainer_server_tokens',
+    help: 'tokens that this process has sent to the training server, by kind: forward, trained, sampled',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      const { forwardTokens, trainedTokens, sampledTokens } = usage();
+      this.set({ kind: 'forward' }, forwardTokens);
+      this.set({ kind: 'trained' }, trainedTokens);
+      this.set({ kind: 'sampled' }, sampledTokens);
+    },
+  });
+}
 
 /** Registers gauges that are computed on every scrape. */
 export function watchBatches(registry: Registry, open: () => number, waitSeconds: () => number): void {

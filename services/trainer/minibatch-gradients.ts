@@ -1,16 +1,13 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { defined } from '../../shared/lang/defined.ts';
-import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { combineLoss } from '../../shared/policy/losses/combine.ts';
 import { klLoss } from '../../shared/policy/losses/kl.ts';
 import { type PerToken, tokenShares } from '../../shared/policy/losses/reduction.ts';
 import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
-import { gradientNorm } from '../../shared/policy/train/adamw.ts';
-import { addInto } from '../../shared/policy/train/training.ts';
-import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
 import { tokenLessonLoss } from './token-lesson-loss.ts';
+import type { Trainee } from './trainee.ts';
 
 type BySample = ReadonlyMap<StepSample, ArrayLike<number>>;
 
@@ -25,13 +22,12 @@ export type MinibatchOptions = {
 };
 
 /**
- * Loss and gradients of one minibatch, part by part. Each token's share of the mean is known in advance, so the
- * gradients of the parts add up. A sample that neither its verdict nor a teacher trains has no share. `cur`:
+ * Loss of one minibatch, whose gradients the trainee adds up, part by part: each token's share of the mean is known
+ * in advance. A sample that neither its verdict nor a teacher trains has no share. `cur`:
  * the log-probs at which the gradients were taken.
  */
-export function minibatchGradients(
-  engine: LearningEngine,
-  adapter: TrainedWeights,
+export async function minibatchGradients(
+  trainee: Pick<Trainee, 'parts' | 'backward'>,
   minibatch: readonly StepSample[],
   options: MinibatchOptions,
 ) {
@@ -42,16 +38,14 @@ export function minibatchGradients(
   const candidates = new Map<StepSample, CandidateLogProbs>();
   const lossOf = minibatchLoss(minibatch, candidates, { ...options, settings });
 
-  const gradients = new Map<string, Float32Array>();
-  const parts = engine.parts(
+  const parts = trainee.parts(
     minibatch.map(({ sequence }) => sequence),
     settings.microbatchTokens,
   );
   for (const members of parts) {
     const part = members.map((index) => minibatch[index]!);
     const sequences = part.map(({ sequence }) => sequence);
-    const partGradients = engine.gradients(
-      adapter,
+    await trainee.backward(
       sequences,
       (logProbs, candidateRows) => {
         part.forEach((sample, index) => {
@@ -73,7 +67,6 @@ export function minibatchGradients(
           }
         : undefined,
     );
-    addInto(gradients, partGradients);
     options.onSamples(part.length);
   }
   const scored = minibatch.filter((sample) => cur.has(sample));
@@ -84,8 +77,6 @@ export function minibatchGradients(
   const distillationLoss = distilled.reduce((total, lesson) => total + (lesson?.loss ?? 0), 0);
   return {
     cur,
-    gradients,
-    gradientNorm: gradientNorm(gradients),
     metrics: {
       loss: policy.loss + settings.hintWeight * distillationLoss + settings.klCoefficient * (kl?.loss ?? 0),
       ...policy.metrics,

@@ -48,7 +48,7 @@ export function outcomeEvents(
     case 'trained': {
       const { checkpoint, state } = outcome;
       const { version, parent, digest, batchDigest, samplesDigest, gate } = state;
-      const { metrics, fingerprint, milliseconds } = state;
+      const { metrics, fingerprint, milliseconds, leftOut } = state;
       const trained = PolicyTrained.create({
         ...envelope('trained'),
         data: {
@@ -62,6 +62,7 @@ export function outcomeEvents(
           metrics,
           fingerprint,
           milliseconds,
+          ...defined({ leftOut }),
         },
       });
       const verdict = gate.passed

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { rehearse, withoutConflict } from './rehearsal.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -25,30 +26,33 @@ const speaking: LearningEngine = {
   },
 };
 const praised = [sampleData('a', { tokens: { responseIds: [4], logProbs: [Math.log(1 / TOY_VOCABULARY)] } })];
-const learn = (engine: LearningEngine, steps: number, changes = {}): Candidate => {
+const learn = async (engine: LearningEngine, steps: number, changes = {}): Promise<Candidate> => {
   let parent: Candidate | undefined;
   for (let n = 1; n <= steps; n++) {
     const settings = { rank: 2, alpha: 2, learningRate: 0.05, gateMeanKl: 100, baseline: false, ...changes };
     const batch = batchData(n, praised, settings);
-    const result = step(engine, { parent, batch, samples: praised });
+    const result = await step(localTraining(engine), { parent, batch, samples: praised });
     if (result.kind !== 'candidate') throw new Error(result.detail);
     parent = result;
   }
   return parent!;
 };
 
-test('rehearsal holds the policy near the base and reports the distance', () => {
-  const [alone, rehearsed] = [learn(speaking, 30), learn(speaking, 30, { rehearsal: 8, rehearsalWeight: 4 })];
+test('rehearsal holds the policy near the base and reports the distance', async () => {
+  const [alone, rehearsed] = [
+    await learn(speaking, 30),
+    await learn(speaking, 30, { rehearsal: 8, rehearsalWeight: 4 }),
+  ];
   expect(rehearsed.metrics.klToBase).toBeLessThan(alone.metrics.klToBase! / 2);
   expect(toyLogProbs(rehearsed.adapter)[4]).toBeGreaterThan(toyLogProbs(undefined)[4]!);
   expect(rehearsed.metrics.rehearsalKl).toBeGreaterThan(0);
   expect(alone.metrics).not.toHaveProperty('rehearsalKl');
 });
 
-test('nothing is rehearsed without a count, or if the engine cannot answer', () => {
+test('nothing is rehearsed without a count, or if the engine cannot answer', async () => {
   expect(rehearse(speaking, { rehearsal: 0, topK: 4 }, 1)).toBeUndefined();
   expect(rehearse(toyEngine, { rehearsal: 4, topK: 4 }, 1)).toBeUndefined();
-  expect(learn(toyEngine, 2, { rehearsal: 4 }).adapter).toEqual(learn(toyEngine, 2).adapter);
+  expect((await learn(toyEngine, 2, { rehearsal: 4 })).adapter).toEqual((await learn(toyEngine, 2)).adapter);
 });
 
 test('the same seed gives the same rehearsal; another seed gives another', () => {
@@ -59,12 +63,14 @@ test('the same seed gives the same rehearsal; another seed gives another', () =>
   expect(answers(1)).toHaveLength(4);
 });
 
-test('with a bound, only the batch decides until the policy is that far from the base', () => {
+test('with a bound, only the batch decides until the policy is that far from the base', async () => {
   // Steps are as long as their gradient, as with claw-nano.
   const short = { learningRate: 1, epsilon: 1, beta1: 0 };
-  const alone = learn(speaking, 60, short);
-  expect(learn(speaking, 60, { ...short, rehearsal: 8, rehearsalBound: 100 }).adapter).toEqual(alone.adapter);
-  const bounded = learn(speaking, 60, { ...short, rehearsal: 32, rehearsalBound: 0.05 });
+  const alone = await learn(speaking, 60, short);
+  expect((await learn(speaking, 60, { ...short, rehearsal: 8, rehearsalBound: 100 })).adapter).toEqual(
+    alone.adapter,
+  );
+  const bounded = await learn(speaking, 60, { ...short, rehearsal: 32, rehearsalBound: 0.05 });
   expect(bounded.metrics.klToBase).toBeLessThan(alone.metrics.klToBase! / 2);
   expect(bounded.metrics.rehearsalKl).toBeGreaterThan(0.05);
   expect(toyLogProbs(bounded.adapter)[4]).toBeGreaterThan(toyLogProbs(undefined)[4]!);

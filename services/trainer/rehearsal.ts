@@ -1,5 +1,4 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { gradientNorm } from '../../shared/policy/train/adamw.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
@@ -10,6 +9,7 @@ import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
 import type { TokenLesson } from './teach-tokens.ts';
+import type { ModelHere, Trainee } from './trainee.ts';
 
 /**
  * The base's answers to requests that state a wish, as a lesson, so that habits do not override stated wishes.
@@ -103,52 +103,53 @@ export const isWithin = (
   rehearsalBound !== undefined && rehearsed.some(({ rehearsalKl }) => rehearsalKl <= rehearsalBound);
 
 /**
- * Adds the rehearsal's gradients to those of a minibatch. Each of the two is clipped to its own norm first, so
+ * Adds the rehearsal's gradients to those of a minibatch, which the trainee holds. Each of the two is clipped to its own norm first, so
  * that neither dominates: the batch's part is as long as without a rehearsal.
  *
  * With a bound, nothing is added. While the policy's KL to the base on the rehearsal is within the bound, only
  * the batch decides. Beyond it, the step does not move farther away, to first order (`withoutConflict`).
  */
-export function rehearseInto(
-  engine: LearningEngine,
-  adapter: TrainedWeights,
-  batch: { readonly gradients: Gradients },
+export async function rehearseInto(
+  trainee: Pick<Trainee, 'parts' | 'backward'> & { readonly here: ModelHere },
   {
     rehearsal: { samples, lesson },
     settings,
   }: { readonly rehearsal: Rehearsal; readonly settings: MinibatchOptions['settings'] },
-): Rehearsed {
-  const { gradients, metrics } = minibatchGradients(engine, adapter, samples, {
+): Promise<Rehearsed> {
+  const { exchangeGradients } = trainee.here;
+  const batch = exchangeGradients(new Map());
+  const { metrics } = await minibatchGradients(trainee, samples, {
     settings: { ...settings, method: 'opd', distillation: 'topk', hintWeight: 1, klCoefficient: 0 },
     lesson,
     prox: undefined,
     reference: undefined,
     onSamples: () => {},
   });
+  const gradients = exchangeGradients(batch);
   const rehearsalKl = metrics.distillationLoss ?? 0;
   const { gradientClip, rehearsalBound, rehearsalWeight } = settings;
   if (rehearsalBound === undefined) {
-    shorten(batch.gradients, gradientClip);
+    shorten(batch, gradientClip);
     shorten(gradients, gradientClip);
-    addScaled(batch.gradients, gradients, rehearsalWeight);
-  } else if (rehearsalKl > rehearsalBound) withoutConflict(batch.gradients, gradients);
+    addScaled(batch, gradients, rehearsalWeight);
+  } else if (rehearsalKl > rehearsalBound) withoutConflict(batch, gradients);
   return { rehearsalKl };
 }
-
-type Gradients = ReadonlyMap<string, Float32Array>;
 
 /**
  * Removes from a gradient, in place, the part that conflicts with another one: g - min(0, g.r) / r.r * r, after
  * which g.r is not negative (A-GEM: Chaudhry et al. 2019, arXiv 1812.00420, equation 11). To first order, a
  * step along the result does not increase the other loss.
  */
-export function withoutConflict(gradients: Gradients, rehearsed: Gradients): void {
+export function withoutConflict(gradients: ReadonlyGradients, rehearsed: ReadonlyGradients): void {
   const along = dot(gradients, rehearsed);
   const square = dot(rehearsed, rehearsed);
   if (along < 0 && square > 0) addScaled(gradients, rehearsed, -along / square);
 }
 
-function dot(one: Gradients, other: Gradients): number {
+type ReadonlyGradients = ReadonlyMap<string, Float32Array>;
+
+function dot(one: ReadonlyGradients, other: ReadonlyGradients): number {
   let sum = 0;
   for (const [name, values] of one) {
     const others = other.get(name);
@@ -157,7 +158,7 @@ function dot(one: Gradients, other: Gradients): number {
   return sum;
 }
 
-function addScaled(gradients: Gradients, more: Gradients, scale: number): void {
+function addScaled(gradients: ReadonlyGradients, more: ReadonlyGradients, scale: number): void {
   for (const [name, values] of gradients) {
     const added = more.get(name);
     if (added !== undefined) for (let at = 0; at < values.length; at++) values[at]! += scale * added[at]!;
@@ -165,7 +166,7 @@ function addScaled(gradients: Gradients, more: Gradients, scale: number): void {
 }
 
 /** Clips to a norm, in place. */
-function shorten(gradients: Gradients, most: number): void {
+function shorten(gradients: ReadonlyGradients, most: number): void {
   const norm = gradientNorm(gradients);
   if (norm <= most) return;
   for (const values of gradients.values())

@@ -10,8 +10,9 @@ import {
 import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
 import { isServiceError } from '../../shared/runtime/errors.ts';
 import { isRefusal } from '../../shared/runtime/refusal.ts';
-import { readFingerprint } from './fingerprint.ts';
+import { isOfServer, readFingerprint } from './fingerprint.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
 import { type StepInput, step } from './step.ts';
 
@@ -23,6 +24,7 @@ export type Replayed = {
   readonly runtime: string;
 } & (
   | { readonly kind: 'same'; readonly digest: string }
+  | { readonly kind: 'close'; readonly apart: number }
   | { readonly kind: 'different'; readonly digest: string; readonly expected: string }
   | { readonly kind: 'not-covered'; readonly why: string }
 );
@@ -54,43 +56,57 @@ export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<re
   return [...versions.values()];
 }
 
+const ON_SERVER =
+  'it was trained on a training server, which does not repeat every bit; with --training-engine tinker and the flags of that server it is trained there again and compared within bounds';
+
+/** What a version was trained from, or why it is not known any more. */
+export async function replayInput(
+  { batch, trained, parent: parentName }: TrainedVersion,
+  { log, storeOf }: ReplaySources,
+): Promise<StepInput | { readonly why: string }> {
+  let parent: StoredCheckpoint | undefined;
+  try {
+    const store = openCheckpointStore(storeOf(trained.adapter));
+    if (parentName !== undefined && (await store.has(parentName))) parent = await store.read(parentName);
+  } catch (error) {
+    if (!(error instanceof CheckpointDamaged)) throw error;
+    return { why: error.message };
+  }
+  if (batch.parent !== 0 && parent === undefined)
+    return { why: `the checkpoint of its parent v${batch.parent} was removed` };
+  try {
+    const read = { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
+    const { adapter, optimizer } = parent ?? {};
+    return {
+      parent:
+        adapter === undefined || optimizer === undefined
+          ? undefined
+          : { adapter, optimizer, baseline: parent!.state.baseline },
+      batch,
+      ...read,
+    };
+  } catch (error) {
+    if (!isGoneForGood(error)) throw error;
+    return { why: (error as Error).message };
+  }
+}
+
+type ReplaySources = {
+  readonly log: Pick<EventLog, 'read'>;
+  readonly storeOf: (adapter: string) => string;
+};
+
 /** Trains one version again from its parent's checkpoint and its samples in the log, and compares digests. */
 export async function replayVersion(
   { batch, trained, parent: parentName }: TrainedVersion,
-  {
-    log,
-    engine,
-    storeOf,
-  }: {
-    readonly log: Pick<EventLog, 'read'>;
-    readonly engine: LearningEngine;
-    readonly storeOf: (adapter: string) => string;
-  },
+  { log, engine, storeOf }: ReplaySources & { readonly engine: LearningEngine },
 ): Promise<Replayed> {
   const { adapter, version, digest: expected } = trained;
   const { runtime, teacherDigest } = readFingerprint(trained.fingerprint);
   const about = { adapter, version, runtime };
-  let parent: StoredCheckpoint | undefined;
-  try {
-    const store = openCheckpointStore(storeOf(adapter));
-    if (parentName !== undefined && (await store.has(parentName))) parent = await store.read(parentName);
-  } catch (error) {
-    if (!(error instanceof CheckpointDamaged)) throw error;
-    return { ...about, kind: 'not-covered', why: error.message };
-  }
-  if (batch.parent !== 0 && parent === undefined)
-    return {
-      ...about,
-      kind: 'not-covered',
-      why: `the checkpoint of its parent v${batch.parent} was removed`,
-    };
-  let read: Pick<StepInput, 'samples' | 'earlier'>;
-  try {
-    read = { samples: await readSamples(log, batch), earlier: await readEarlier(log, batch) };
-  } catch (error) {
-    if (!isGoneForGood(error)) throw error;
-    return { ...about, kind: 'not-covered', why: (error as Error).message };
-  }
+  if (isOfServer(trained.fingerprint)) return { ...about, kind: 'not-covered', why: ON_SERVER };
+  const input = await replayInput({ batch, trained, parent: parentName }, { log, storeOf });
+  if ('why' in input) return { ...about, kind: 'not-covered', why: input.why };
   try {
     const teacher = await engine.prepare(batch.settings);
     if (teacher.teacherDigest !== teacherDigest)
@@ -104,16 +120,7 @@ export async function replayVersion(
     if (!isRefusal(error) && !isServiceError(error)) throw error;
     return { ...about, kind: 'not-covered', why: error.message };
   }
-  const result = step(engine, {
-    parent: parent && {
-      adapter: parent.adapter,
-      optimizer: parent.optimizer,
-      baseline: parent.state.baseline,
-    },
-    batch,
-    ...read,
-    ownsParent: true,
-  });
+  const result = await step(localTraining(engine), { ...input, ownsParent: true });
   const digest = result.kind === 'candidate' ? checkpointDigest(result) : `none: ${result.detail}`;
   return digest === expected
     ? { ...about, kind: 'same', digest }

@@ -2,6 +2,7 @@ import { ConfigError, helpText, loadConfig } from '../../shared/config/common.ts
 import { TrainerConfig, threadsOf } from '../../shared/config/trainer.ts';
 import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
 import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { openBackend } from '../../shared/policy/executors/backend.ts';
@@ -9,18 +10,21 @@ import { modelDigest } from '../../shared/policy/model/model-digest.ts';
 import { loadPolicy } from '../../shared/policy/model/policy.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { createLogger } from '../../shared/runtime/logger.ts';
 import { logExists, openLog } from '../../shared/runtime/open-log.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
 import { baseMismatch } from './base-mismatch.ts';
-import { runtimeFingerprint } from './fingerprint.ts';
+import { isOfServer, runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
+import { openServerRunner } from './remote/open-server-runner.ts';
+import { replayOnServer } from './remote/replay-on-server.ts';
 import { type Replayed, replayVersion, type TrainedVersion, trainedVersions } from './replay-step.ts';
 import { loadSpeech } from './speech.ts';
 import { loadTeacherModel } from './teacher-model.ts';
 
 /**
  * `clawloop replay`: trains every version again from the log and compares digests. Writes nothing. Exit 1 on
- * a difference.
+ * a difference. With a training server, trains its versions there and compares adapters within bounds.
  */
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -52,45 +56,82 @@ async function replay(): Promise<number> {
       say('no version has been trained yet');
       return 0;
     }
-    const executor = await openBackend(config.backend, { threads: threadsOf(config) });
-    const folderOf = (model: string): string => {
-      const found = findModelHere({ ...config, model });
-      if (found === undefined)
-        throw new ConfigError(`model ${model} is not installed; run: clawloop model fetch ${model}`);
-      return found;
-    };
-    const folder = folderOf(config.model);
-    const source = await openCheckpoint(folder);
-    const policy = await loadPolicy(source, executor);
-    const engine = localEngine(
-      policy,
-      await loadPromptWriter(folder),
-      (model) => loadTeacherModel(folderOf(model), folder, executor),
-      await loadSpeech(folder, source),
-    );
+    const folder = folderOf(config, config.model);
     const base = { model: config.model, digest: await modelDigest(folder) };
     const onOtherBases = await versionsOnOtherBases(versions, base, data.checkpoints);
-    const here = runtimeFingerprint(executor);
+    const sources = { log, storeOf: data.checkpoints };
+    const { here, again } = await (config.trainingEngine === 'local'
+      ? replayHere(config, folder, sources)
+      : replayThere(config, folder, { ...sources, usedTokens: data.usedTokens }));
     say(`runtime: ${here}`);
-    const counts = { same: 0, different: 0, 'not-covered': 0 };
+    const counts = { same: 0, close: 0, different: 0, 'not-covered': 0 };
     for (const version of versions) {
       const { adapter, version: n, fingerprint: runtime } = version.trained;
       const why = onOtherBases.get(version);
       const replayed: Replayed =
-        why === undefined
-          ? await replayVersion(version, { log, engine, storeOf: data.checkpoints })
-          : { adapter, version: n, runtime, kind: 'not-covered', why };
+        why === undefined ? await again(version) : { adapter, version: n, runtime, kind: 'not-covered', why };
       counts[replayed.kind] += 1;
       say(lineOf(replayed, here));
     }
     say(
       `${versions.length} versions in the log, ${versions.length - counts['not-covered']} replayed: ` +
-        `${counts.same} same, ${counts.different} different, ${counts['not-covered']} not covered`,
+        `${counts.same} same, ${counts.close === 0 ? '' : `${counts.close} close, `}${counts.different} different, ${counts['not-covered']} not covered`,
     );
     return counts.different === 0 ? 0 : 1;
   } finally {
     await log.close();
   }
+}
+
+function folderOf(config: TrainerConfig, model: string): string {
+  const found = findModelHere({ ...config, model });
+  if (found === undefined)
+    throw new ConfigError(`model ${model} is not installed; run: clawloop model fetch ${model}`);
+  return found;
+}
+
+type Sources = { readonly log: EventLog; readonly storeOf: (adapter: string) => string };
+type Replay = {
+  /** fingerprint */
+  readonly here: string;
+  readonly again: (version: TrainedVersion) => Promise<Replayed>;
+};
+
+async function replayHere(config: TrainerConfig, folder: string, sources: Sources): Promise<Replay> {
+  const executor = await openBackend(config.backend, { threads: threadsOf(config) });
+  const source = await openCheckpoint(folder);
+  const policy = await loadPolicy(source, executor);
+  const engine = localEngine(
+    policy,
+    await loadPromptWriter(folder),
+    (model) => loadTeacherModel(folderOf(config, model), folder, executor),
+    await loadSpeech(folder, source),
+  );
+  return {
+    here: runtimeFingerprint(executor),
+    again: (version) => replayVersion(version, { ...sources, engine }),
+  };
+}
+
+async function replayThere(
+  config: TrainerConfig,
+  modelFolder: string,
+  { usedTokens, ...sources }: Sources & { readonly usedTokens: string },
+): Promise<Replay> {
+  const logger = createLogger('replay', 'warn', process.stderr);
+  const signal = new AbortController().signal;
+  const place = { modelFolder, usedTokens, logger, onWaiting: () => {}, signal };
+  const runner = await openServerRunner(config, place);
+  const { fingerprint: here } = await runner.open();
+  return {
+    here,
+    again: async (version) => {
+      const { adapter, version: n, fingerprint: runtime } = version.trained;
+      if (isOfServer(runtime)) return replayOnServer(version, { ...sources, runner });
+      const why = 'it was trained on this machine; run clawloop replay without --training-engine';
+      return { adapter, version: n, runtime, kind: 'not-covered', why };
+    },
+  };
 }
 
 /** The versions that were trained on another base model than the loaded one, and why. */
@@ -121,6 +162,8 @@ function lineOf(replayed: Replayed, here: string): string {
   switch (replayed.kind) {
     case 'same':
       return `${name} same       ${replayed.digest}${note}`;
+    case 'close':
+      return `${name} close      ${replayed.apart.toPrecision(2)} of the step apart${note}`;
     case 'different':
       return `${name} DIFFERENT  ${replayed.digest}, expected ${replayed.expected} from the log${note}`;
     case 'not-covered':

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { emptyAdamWState } from '../../shared/policy/train/adamw.ts';
+import { localTraining } from './local-trainee.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -116,33 +117,36 @@ test('a batch of earlier rules has one baseline and one weight', () => {
 });
 
 const liked = sampleData('liked', { tokens: { responseIds: [4], logProbs: [Math.log(1 / 5)] } });
-const run = (samples: readonly ReturnType<typeof sampleData>[], parent?: Candidate) => {
+const run = async (samples: readonly ReturnType<typeof sampleData>[], parent?: Candidate) => {
   const input = { parent, batch: batchData(parent ? 2 : 1, samples, { rank: 2, alpha: 2 }), samples };
-  return step(toyEngine, input) as Candidate;
+  return (await step(localTraining(toyEngine), input)) as Candidate;
 };
 
-test('a step learns from a reward of 0 below the baseline, or from an advantage instead', () => {
-  const parent: Candidate = { ...run([{ ...liked, source: 'reward' }]), optimizer: emptyAdamWState() };
+test('a step learns from a reward of 0 below the baseline, or from an advantage instead', async () => {
+  const parent: Candidate = {
+    ...(await run([{ ...liked, source: 'reward' }])),
+    optimizer: emptyAdamWState(),
+  };
   const before = toyLogProbs(parent.adapter)[4]!;
   const usual = parent.baseline.reward!.value;
   expect(usual).toBeGreaterThan(0);
-  const zero = run([{ ...liked, version: 1, verdict: 0, source: 'reward' }], parent);
+  const zero = await run([{ ...liked, version: 1, verdict: 0, source: 'reward' }], parent);
   expect(zero.metrics.advantage).toBeCloseTo(-usual, 12);
   expect(toyLogProbs(zero.adapter)[4]).toBeLessThan(before);
   expect(zero.baseline.reward!.count).toBe(2);
-  const worse = run([{ ...liked, version: 1, verdict: 1, source: 'reward', advantage: -1 }], parent);
+  const worse = await run([{ ...liked, version: 1, verdict: 1, source: 'reward', advantage: -1 }], parent);
   expect(worse.metrics.advantage).toBe(-1);
   expect(toyLogProbs(worse.adapter)[4]).toBeLessThan(before);
   expect(worse.baseline).toEqual(parent.baseline);
 });
 
-test('the same batch of rewards gives the same bits again', () => {
+test('the same batch of rewards gives the same bits again', async () => {
   const samples = [
     { ...liked, source: 'reward' as const, verdict: 0 },
     { ...liked, source: 'reward' as const, advantage: 2 },
   ];
   const bits = ({ adapter }: Candidate) => [...adapter.tensors.values()].map(({ values }) => [...values]);
-  expect(bits(run(samples))).toEqual(bits(run(samples)));
+  expect(bits(await run(samples))).toEqual(bits(await run(samples)));
 });
 
 test('an implicit verdict weighs less than an explicit one, with every method', () => {

@@ -2,6 +2,7 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import { mean, sum } from '../../shared/lang/numbers.ts';
 import { teacherGap } from '../../shared/policy/losses/opd.ts';
 import type { CanaryFigures } from './canaries.ts';
+import type { NoCandidate } from './step.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
 
@@ -89,6 +90,8 @@ export const canaryMetrics = (figures: CanaryFigures | undefined): Metrics =>
       value,
     ]),
   );
+
+export const notFinite = (detail: string): NoCandidate => ({ kind: 'not-finite', detail });
 
 /** Removes figures that JSON cannot represent; a ratio may overflow although its loss is clipped. */
 export const finiteOnly = (metrics: Metrics): Metrics =>

@@ -18,8 +18,7 @@ export type WorkerSettings = {
 export function buffersOf({ adapter, optimizer }: StepParent): readonly ArrayBuffer[] {
   const arrays = [
     ...[...adapter.tensors.values()].map(({ values }) => values),
-    ...optimizer.first.values(),
-    ...optimizer.second.values(),
+    ...(optimizer.kind === 'remote' ? [] : [...optimizer.first.values(), ...optimizer.second.values()]),
   ];
   const buffers = new Set(arrays.map(({ buffer }) => buffer));
   return [...buffers].filter((buffer) => buffer instanceof ArrayBuffer);

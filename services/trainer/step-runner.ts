@@ -1,4 +1,6 @@
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { unlessAborted } from '../../shared/lang/async.ts';
+import type { CheckpointState } from '../../shared/policy/checkpoints/state.ts';
 import { prepareNativeEnvironment } from '../../shared/policy/executors/backend.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { openWorker, type WorkerCalls } from '../../shared/runtime/worker-calls.ts';
@@ -14,18 +16,29 @@ import {
 
 export type RunStep = Stepped & { readonly milliseconds: number };
 
+/** What a step needs besides its input if it leaves something outside of this machine. */
+type StepHooks = {
+  /** keeps the path of a state on a server until the checkpoint is committed */
+  readonly onState: (path: string) => Promise<void>;
+};
+
 export type StepRunner = {
   /** Loads the model, unless it is loaded. Rejects when it cannot be. */
   readonly open: () => Promise<Opened>;
   /**
-   * One at a time. The parent's numbers are the thread's from then on. When the signal aborts, the thread is
+   * In this process one at a time. The parent's numbers are the thread's from then on. When the signal aborts, the thread is
    * ended in mid-step and the promise rejects with its reason.
    */
   readonly run: (
     input: StepInput,
     onProgress: (progress: StepProgress) => void,
     signal: AbortSignal,
+    hooks: StepHooks,
   ) => Promise<RunStep>;
+  /** Why a batch with these settings cannot be trained from this parent; undefined, or absent: it can. */
+  readonly refusal?: (settings: TrainingSettings, parent: CheckpointState | undefined) => string | undefined;
+  /** Removes a state on a server, if there is one. */
+  readonly removeState?: (path: string) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 

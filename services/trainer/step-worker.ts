@@ -8,6 +8,7 @@ import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts
 import { answerCalls, type OneCall } from '../../shared/runtime/answer-calls.ts';
 import { runtimeFingerprint } from './fingerprint.ts';
 import { localEngine } from './local-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { loadSpeech } from './speech.ts';
 import { type StepInput, step } from './step.ts';
 import {
@@ -36,12 +37,13 @@ const engine = localEngine(
   (model) => loadTeacherModel(model, settings.modelFolder, executor),
   await loadSpeech(settings.modelFolder, source),
 );
+const training = localTraining(engine);
 const fingerprint = runtimeFingerprint(executor);
 const report = `${executor.report}; ${warmUpTraining(policy, settings.training)}`;
 
 async function answer(input: StepInput, { tell, handOver }: OneCall): Promise<Stepped> {
   const { teacherDigest } = await engine.prepare(input.batch.settings);
-  const result = step(engine, { ...input, ownsParent: true }, tell);
+  const result = await step(training, { ...input, ownsParent: true }, tell);
   if (result.kind === 'candidate') handOver(buffersOf(result));
   return {
     result,

@@ -1,22 +1,19 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { recordedTrainingSettings, type TrainingSettings } from '../../shared/events/training-settings.ts';
-import { defined } from '../../shared/lang/defined.ts';
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { GateResult, OptimizerState } from '../../shared/policy/checkpoints/state.ts';
 import { type Baselines, initialBaseline } from '../../shared/policy/losses/baseline.ts';
-import { type AdamW, createAdamW, emptyAdamWState } from '../../shared/policy/train/adamw.ts';
-import { learningRateAt } from '../../shared/policy/train/learning-rate.ts';
 import { fadedWeights } from './fading.ts';
-import { gate } from './gate.ts';
-import type { LearningEngine } from './learning-engine.ts';
-import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients.ts';
-import { isWithin, type Rehearsed, rehearse, rehearseInto } from './rehearsal.ts';
+import type { GatedStep } from './gate.ts';
+import type { MinibatchOptions } from './minibatch-gradients.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
-import { batchMetrics, canaryMetrics, finiteOnly, lessonMetrics, meanOf } from './step-metrics.ts';
+import { batchMetrics, canaryMetrics, finiteOnly, lessonMetrics, meanOf, notFinite } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { taughtSamples } from './taught-samples.ts';
 import { type Lesson, noLesson, teach } from './teach.ts';
+import { type TrainedMinibatches, trainMinibatches } from './train-minibatches.ts';
+import type { LeftOut, ReadPolicy, TrainedNumbers, Trainee, TrainingEngine } from './trainee.ts';
 
 /** The version that a step starts from; undefined for version 0, the base model. */
 export type StepParent = {
@@ -34,12 +31,16 @@ export type StepInput = {
   readonly earlier?: readonly SampleReady['data'][];
   /** the step may overwrite the parent's moments, because the caller no longer needs them */
   readonly ownsParent?: boolean;
+  /** name of the attempt, under which a server saves the result; default that of the batch */
+  readonly label?: string;
 };
 
 export type Candidate = StepParent & {
   readonly kind: 'candidate';
   readonly gate: GateResult;
   readonly metrics: Readonly<Record<string, number>>;
+  /** samples of the batch that cannot be trained where the policy is trained */
+  readonly leftOut?: readonly LeftOut[];
 };
 
 /** No candidate: a value was not finite, or no sample had anything to teach. */
@@ -59,7 +60,7 @@ const DUAL_CLIP = 3;
 
 /**
  * One update of a policy: a function of the parent's weights and the batch, whose event contains settings and
- * seed. The same input gives the same bits on the same runtime.
+ * seed. In this process, the same input gives the same bits on the same runtime.
  *
  * With one minibatch and one epoch, the gradient is taken at the parent's parameters: prox is cur, the ratio is
  * 1, and the step is REINFORCE with a baseline and a capped staleness weight. With more, prox is computed
@@ -68,38 +69,131 @@ const DUAL_CLIP = 3;
  * The parent's rank and alpha are kept; those of the settings apply only to a first version. Its kind must
  * match the settings. A separate teacher must be loaded first, see LearningEngine.prepare.
  */
-export function step(
-  engine: LearningEngine,
-  { parent, batch, samples: recorded, earlier, ownsParent = false }: StepInput,
-  onProgress: (progress: StepProgress) => void = () => {},
-): Candidate | NoCandidate {
+export async function step(
+  engine: TrainingEngine,
+  { ownsParent = false, ...input }: StepInput,
+  onProgress: OnProgress = () => {},
+): Promise<Candidate | NoCandidate> {
   // An open batch may be older than this program.
-  const settings = recordedTrainingSettings.parse(batch.settings);
-  const samples = taughtSamples(engine, settings, batch, recorded);
-  const { seed } = batch;
-  const start = parent ?? {
-    adapter: engine.createAdapter({ ...settings, seed }),
-    optimizer: emptyAdamWState(),
-    baseline: initialBaseline,
+  const settings = recordedTrainingSettings.parse(input.batch.settings);
+  const { taken, leftOut } = trainableSamples(engine, input);
+  if (taken.samples.length === 0 && leftOut.length > 0)
+    return {
+      kind: 'nothing-learned',
+      detail: `a training server can train none of its samples: ${leftOut[0]!.reason}`,
+    };
+  const { parent, batch } = input;
+  const { label = `batch-${batch.n}` } = input;
+  const trainee = await engine.open({ parent, settings, seed: batch.seed, ownsParent, label });
+  try {
+    const prepared = await prepareStep(trainee, { ...input, ...taken }, settings, onProgress);
+    const made = await trainWithinBounds(trainee, prepared, onProgress);
+    if (made.kind !== 'candidate' || leftOut.length === 0) return made;
+    return { ...made, leftOut, metrics: { ...made.metrics, samplesLeftOut: leftOut.length } };
+  } finally {
+    await trainee.close();
+  }
+}
+
+type OnProgress = (progress: StepProgress) => void;
+
+/** Separates the samples that the engine can train from the others. */
+function trainableSamples({ refusal }: TrainingEngine, { batch, samples }: StepInput) {
+  const leftOut: LeftOut[] = [];
+  const kept = samples.flatMap((sample, index) => {
+    const reason = refusal?.(sample);
+    if (reason !== undefined) leftOut.push({ sampleId: sample.sampleId, reason });
+    return reason === undefined ? [{ sample, entry: batch.samples[index]! }] : [];
+  });
+  const taken = {
+    samples: kept.map(({ sample }) => sample),
+    batch: { ...batch, samples: kept.map(({ entry }) => entry) },
   };
-  const prepared = prepare(samples, start.baseline, settings);
-  const lesson = teachSamples(engine, settings, { parent, samples, prepared }, onProgress);
+  return { taken, leftOut };
+}
+
+/** A step before its first gradient: everything that depends on the start alone. */
+type PreparedStep = {
+  readonly batch: StepInput['batch'];
+  readonly earlier: StepInput['earlier'] | undefined;
+  readonly settings: TrainingSettings;
+  readonly startBaseline: Baselines;
+  readonly samples: readonly SampleReady['data'][];
+  readonly prepared: readonly StepSample[];
+  readonly minibatches: readonly (readonly StepSample[])[];
+} & Pick<MinibatchOptions, 'prox' | 'reference'> & { readonly lesson: Lesson };
+
+async function prepareStep(
+  trainee: Trainee,
+  { parent, batch, samples: recorded, earlier }: StepInput,
+  settings: TrainingSettings,
+  onProgress: OnProgress,
+): Promise<PreparedStep> {
+  const samples = taughtSamples(trainee.here?.engine, settings, batch, recorded);
+  const startBaseline = parent?.baseline ?? initialBaseline;
+  const prepared = prepare(samples, startBaseline, settings);
+  const hasParent = parent !== undefined;
+  const lesson = await teachSamples(trainee, settings, { hasParent, samples, prepared }, onProgress);
   const reference =
-    settings.klCoefficient > 0 ? scoreAll(engine, undefined, prepared, onProgress) : undefined;
+    settings.klCoefficient > 0 ? await scoreAll(trainee, 'base', prepared, onProgress) : undefined;
   const parts = split(prepared, settings.minibatches);
   const minibatches = Array.from({ length: settings.epochs }, () => parts).flat();
-  const prox = minibatches.length > 1 ? scoreAll(engine, start.adapter, prepared, onProgress) : undefined;
+  const prox = minibatches.length > 1 ? await scoreAll(trainee, 'start', prepared, onProgress) : undefined;
+  const made = { prepared, lesson, reference, minibatches, prox };
+  return { batch, earlier, settings, startBaseline, samples, ...made };
+}
 
-  const adapter = copyAdapter(start.adapter);
-  const optimizer = optimizerFrom(start.optimizer, ownsParent);
-  const startLogProbs = new Map<StepSample, ArrayLike<number>>(prox);
+/** Parts of the learning rate that are tried where a step cannot be shortened afterwards. */
+const RATES = [1, 1 / 2, 1 / 4, 1 / 8];
+
+/**
+ * Trains, and where the gate cannot shorten a step itself, trains a step that is too long again from its start, with
+ * a part of the learning rate.
+ */
+async function trainWithinBounds(
+  trainee: Trainee,
+  step: PreparedStep,
+  onProgress: OnProgress,
+): Promise<Candidate | NoCandidate> {
+  const { restart } = trainee;
+  const rates = restart === undefined ? [1] : RATES.filter((part) => part >= step.settings.gateLeastScale);
+  for (const [index, part] of rates.entries()) {
+    if (index > 0) await restart?.();
+    const trained = await trainAndGate(trainee, step, part, onProgress);
+    if ('kind' in trained) return trained;
+    const { gate } = trained.gated;
+    const isTooLong = !gate.passed && (gate.reason === 'kl-to-parent' || gate.reason === 'kl-to-base');
+    if (isTooLong && index + 1 < rates.length) continue;
+    const finished = await trainee.finish();
+    return 'kind' in finished ? finished : candidateOf(step, trained, finished);
+  }
+  throw new Error('unreachable: 1 is always among the rates');
+}
+
+type TrainedStep = TrainedMinibatches & {
+  readonly startLogProbs: ReadonlyMap<StepSample, ArrayLike<number>>;
+  readonly gated: GatedStep;
+  /** part of the learning rate */
+  readonly part: number;
+};
+
+async function trainAndGate(
+  trainee: Trainee,
+  step: PreparedStep,
+  part: number,
+  onProgress: OnProgress,
+): Promise<TrainedStep | NoCandidate> {
+  const { settings, samples, prepared, earlier } = step;
+  const before = trainee.optimizerSteps();
+  const startLogProbs = new Map<StepSample, ArrayLike<number>>(step.prox);
   let done = 0;
-  const trained = trainMinibatches(engine, { adapter, optimizer }, minibatches, {
+  const trained = await trainMinibatches(trainee, step.minibatches, {
     settings: { ...settings, dualClip: DUAL_CLIP },
-    lesson,
-    prox,
-    reference,
-    seed,
+    lesson: step.lesson,
+    prox: step.prox,
+    reference: step.reference,
+    seed: step.batch.seed,
+    part,
     startLogProbs,
     onSamples: (count) => {
       done += count;
@@ -107,85 +201,43 @@ export function step(
     },
   });
   if ('kind' in trained) return trained;
-  if (optimizer.step === start.optimizer.step)
+  if (trainee.optimizerSteps() === before)
     return {
       kind: 'nothing-learned',
       detail: `the batch of ${samples.length} has no gradient: nothing in it teaches`,
     };
-  const broken = [...adapter.tensors].find(([, { values }]) => !allFinite(values));
-  if (broken !== undefined) return notFinite(`${broken[0]} has a value that is not finite`);
-
   onProgress({ phase: 'gate', samples: samples.length, of: samples.length });
   const sequences = prepared.map(({ sequence }) => sequence);
-  const stride = { parent: parent?.adapter, from: start.adapter, to: adapter, sequences, earlier };
-  const gated = gate(engine, stride, settings);
-  const { meanKl, klToBase } = gated.distances;
-  if (!Number.isFinite(meanKl + klToBase)) return notFinite(`the mean KL to the parent is ${meanKl}`);
-  const baseline = baselinesAfter(start.baseline, samples, settings);
+  const gated = await trainee.gate({ sequences, earlier }, settings);
+  if ('kind' in gated) return gated;
+  const broken = Object.entries(gated.distances).find(([, value]) => !Number.isFinite(value));
+  if (broken !== undefined) return notFinite(`the mean KL to the parent is ${broken[1]}`);
+  return { ...trained, startLogProbs, gated, part };
+}
+
+function candidateOf(
+  { settings, startBaseline, samples, prepared, lesson, batch }: PreparedStep,
+  { perMinibatch, rehearsed, startLogProbs, gated, part }: TrainedStep,
+  numbers: TrainedNumbers,
+): Candidate {
   return {
     kind: 'candidate',
-    adapter: gated.adapter,
-    optimizer,
-    baseline,
+    ...numbers,
+    baseline: baselinesAfter(startBaseline, samples, settings),
     gate: gated.gate,
     metrics: finiteOnly({
-      ...meanOf(trained.perMinibatch),
-      ...meanOf(trained.rehearsed),
+      ...meanOf(perMinibatch),
+      ...meanOf(rehearsed),
       ...batchMetrics(prepared, startLogProbs, batch.parent),
       ...(settings.method === 'binary' ? undefined : lessonMetrics(lesson, startLogProbs, settings)),
-      meanKl,
-      klToBase,
-      candidateScale: gated.candidateScale,
-      stepScale: gated.stepScale,
+      ...gated.distances,
+      candidateScale: part * gated.candidateScale,
+      stepScale: part * gated.stepScale,
       ...canaryMetrics(gated.canaries),
-      baseline: start.baseline.value,
+      baseline: startBaseline.value,
     }),
   };
 }
-
-type TrainOptions = MinibatchOptions & {
-  readonly seed: number;
-  /** filled with the log-probs of each sample before it is first trained on */
-  readonly startLogProbs: Map<StepSample, ArrayLike<number>>;
-};
-
-/** Takes one optimizer step per minibatch, in place, and returns the metrics of each. */
-function trainMinibatches(
-  engine: LearningEngine,
-  { adapter, optimizer }: { readonly adapter: TrainedWeights; readonly optimizer: MutableOptimizer },
-  minibatches: readonly (readonly StepSample[])[],
-  { seed, startLogProbs, ...options }: TrainOptions,
-) {
-  const { settings } = options;
-  const rehearsal = rehearse(engine, settings, seed);
-  const parameters = new Map([...adapter.tensors].map(([name, { values }]) => [name, values]));
-  const adamw = adamwOf(settings, rehearsal !== undefined && settings.rehearsalBound === undefined);
-  const perMinibatch: Readonly<Record<string, number>>[] = [];
-  const rehearsed: Rehearsed[] = [];
-  for (const minibatch of minibatches) {
-    const result = minibatchGradients(engine, adapter, minibatch, options);
-    for (const [sample, logProbs] of result.cur)
-      if (!startLogProbs.has(sample)) startLogProbs.set(sample, logProbs);
-    if (!Number.isFinite(result.metrics.loss)) return notFinite(`the loss is ${result.metrics.loss}`);
-    if (!Number.isFinite(result.gradientNorm))
-      return notFinite(`the gradient's norm is ${result.gradientNorm}`);
-    perMinibatch.push({ ...result.metrics, gradientNorm: result.gradientNorm });
-    // Without a gradient, momentum and decay would still move the policy.
-    if (result.gradientNorm === 0 && settings.rules >= 2) continue;
-    if (rehearsal !== undefined && !isWithin(rehearsed, settings))
-      rehearsed.push(rehearseInto(engine, adapter, result, { rehearsal, settings }));
-    adamw.step(parameters, result.gradients, optimizer, learningRateAt(settings, optimizer.step));
-  }
-  return { perMinibatch, rehearsed };
-}
-
-/** A loop, because `every` takes a second for 135 million weights. */
-function allFinite(values: Float32Array): boolean {
-  for (let index = 0; index < values.length; index++) if (!Number.isFinite(values[index])) return false;
-  return true;
-}
-
-const notFinite = (detail: string): NoCandidate => ({ kind: 'not-finite', detail });
 
 /**
  * Splits samples into parts in their order; sizes differ by at most one. Fewer samples than `count` give fewer
@@ -197,35 +249,38 @@ export function split<Sample>(samples: readonly Sample[], count: number): readon
   return Array.from({ length: parts }, (_, part) => samples.slice(edge(part), edge(part + 1)));
 }
 
-function teachSamples(
-  engine: LearningEngine,
+async function teachSamples(
+  trainee: Trainee,
   settings: TrainingSettings,
   {
-    parent,
+    hasParent,
     samples,
     prepared,
-  }: Pick<StepInput, 'parent' | 'samples'> & { readonly prepared: readonly StepSample[] },
-  onProgress: (progress: StepProgress) => void,
-): Lesson {
+  }: Pick<StepInput, 'samples'> & {
+    readonly hasParent: boolean;
+    readonly prepared: readonly StepSample[];
+  },
+  onProgress: OnProgress,
+): Promise<Lesson> {
   if (settings.method === 'binary') return noLesson;
   const recorded = prepared.map((sample, index) => [sample, samples[index]!] as const);
-  return teach(engine, settings, { parent: parent?.adapter, samples: recorded }, (done, of) =>
+  return teach(trainee, settings, { hasParent, samples: recorded }, (done, of) =>
     onProgress({ phase: 'teaching', samples: done, of }),
   );
 }
 
-/** Log-probs of every sample under an adapter, or the base. */
-function scoreAll(
-  engine: LearningEngine,
-  adapter: TrainedWeights | undefined,
+/** Log-probs of every sample under the base, or before the step. */
+async function scoreAll(
+  trainee: Trainee,
+  policy: ReadPolicy,
   samples: readonly StepSample[],
-  onProgress: (progress: StepProgress) => void,
-): ReadonlyMap<StepSample, ArrayLike<number>> {
+  onProgress: OnProgress,
+): Promise<ReadonlyMap<StepSample, ArrayLike<number>>> {
   const scored = new Map<StepSample, ArrayLike<number>>();
-  for (const members of engine.parts(samples.map(({ sequence }) => sequence))) {
+  for (const members of trainee.parts(samples.map(({ sequence }) => sequence))) {
     const part = members.map((index) => samples[index]!);
-    const logProbs = engine.score(
-      adapter,
+    const logProbs = await trainee.score(
+      policy,
       part.map(({ sequence }) => sequence),
     );
     part.forEach((sample, index) => {
@@ -249,27 +304,4 @@ const prepare = (
       weight: weights[index]! * (sample.weight ?? 1),
     }),
   );
-};
-
-/** Weight decay applies only to B of an adapter: if both A and B shrank to 0, there would be no gradient. */
-const adamwOf = ({ gradientClip, rules, ...settings }: TrainingSettings, adds: boolean): AdamW =>
-  createAdamW({
-    ...settings,
-    maxGradientNorm: gradientClip * (adds ? 1 + settings.rehearsalWeight : 1),
-    ...defined({ decays: rules < 2 ? undefined : (name: string) => !name.includes('.lora_A.') }),
-  });
-
-const copyAdapter = (trained: TrainedWeights): TrainedWeights => ({
-  ...trained,
-  tensors: new Map(
-    [...trained.tensors].map(([name, { shape, values }]) => [name, { shape, values: values.slice() }]),
-  ),
-});
-
-type MutableOptimizer = ReturnType<typeof optimizerFrom>;
-
-const optimizerFrom = ({ step: taken, first, second }: OptimizerState, owned: boolean) => {
-  const copy = (moments: OptimizerState['first']) =>
-    new Map([...moments].map(([name, values]) => [name, owned ? values : values.slice()]));
-  return { step: taken, first: copy(first), second: copy(second) };
 };

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { hintOf, wishes } from '../../shared/wishes/wishes.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { localTraining } from './local-trainee.ts';
 import { step } from './step.ts';
 import { taughtSamples } from './taught-samples.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -88,16 +89,20 @@ test('without speech, with another model as teacher, or with binary, there are n
   expect(hintsOf(praised(PLAIN), ['no-list'], { teacher: 'owner/other' })).toEqual([]);
 });
 
-test('a standing wish teaches in addition to praise', () => {
+test('a standing wish teaches in addition to praise', async () => {
   const record = praised(PLAIN);
   const settings = { distillation: 'topk', topK: 3, hintCheck: true, rules: 3 } as const;
-  const learn = (standing: Standing) => {
+  const learn = async (standing: Standing) => {
     const batch = batchData(1, [record], settings);
     const samples = batch.samples.map((place) => (standing === undefined ? place : { ...place, standing }));
-    const result = step(speaking, { parent: undefined, batch: { ...batch, samples }, samples: [record] });
+    const result = await step(localTraining(speaking), {
+      parent: undefined,
+      batch: { ...batch, samples },
+      samples: [record],
+    });
     if (result.kind !== 'candidate') throw new Error(result.detail);
     return result.metrics;
   };
-  expect(learn(['no-list']).hintsUsed).toBe(1);
-  expect(learn(undefined).hintsUsed).toBe(0);
+  expect((await learn(['no-list'])).hintsUsed).toBe(1);
+  expect((await learn(undefined)).hintsUsed).toBe(0);
 });

@@ -24,9 +24,11 @@ type Recorded = SampleReady['data'];
  *   complaint.
  *
  * A free-form hint is not combined.
+ *
+ * @param engine undefined: the model is not in this process, so no standing wish is added
  */
 export function taughtSamples(
-  engine: LearningEngine,
+  engine: LearningEngine | undefined,
   settings: Settings,
   { samples }: Pick<BatchSubmitted['data'], 'samples'>,
   recorded: readonly Recorded[],
@@ -41,14 +43,14 @@ export function taughtSamples(
 }
 
 function withStanding(
-  engine: LearningEngine,
+  engine: LearningEngine | undefined,
   { method, teacher, hintCheck }: Settings,
   { hints, tokens, verdict }: Recorded,
   standing: readonly string[],
 ): readonly string[] {
   // The base's reading of a hint says nothing about another teacher, and method binary needs no hints.
   const isRead = method !== 'binary' && (teacher === 'current' || teacher === 'base');
-  if (engine.speech === undefined || !isRead) return hints;
+  if (engine?.speech === undefined || !isRead) return hints;
   const asMeant = (kind: WishKind) => !hintCheck || readingOf(hintEffect(engine, kind)) === 'as-meant';
   const beside = wishKinds.filter((kind) => standing.includes(kind) && asMeant(kind));
   // A wish in doubt is checked by its own answer, so it is not combined.

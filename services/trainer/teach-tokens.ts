@@ -1,11 +1,10 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import { chooseHints, overlapOf } from '../../shared/policy/losses/opd-overlap.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import type { TokenDistributions } from '../../shared/policy/train/token-distributions.ts';
-import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Teacher } from './teacher.ts';
+import type { Awaitable, ReadPolicy, Trainee } from './trainee.ts';
 
 /** A sample, with one prompt for each of its hints. */
 export type Pupil = {
@@ -37,8 +36,8 @@ export type TokenLesson = {
 
 type TokenTeaching = {
   readonly teacher: Teacher;
-  /** weights of the parent version; undefined: it is the base */
-  readonly parent: TrainedWeights | undefined;
+  /** the weights before the step */
+  readonly policy: ReadPolicy;
   readonly pupils: readonly Pupil[];
 };
 
@@ -49,25 +48,25 @@ const none = new Float32Array(0);
  * which the teacher's most likely tokens overlap most with the policy's over the whole answer; of equals, the
  * first.
  */
-export function teachTokens(
-  engine: LearningEngine,
-  { teacher, parent, pupils }: TokenTeaching,
+export async function teachTokens(
+  trainee: Pick<Trainee, 'parts' | 'distributions'>,
+  { teacher, policy, pupils }: TokenTeaching,
   { distillation, topK }: Pick<TrainingSettings, 'distillation' | 'topK'>,
   onSamples: (done: number, of: number) => void,
-): ReadonlyMap<StepSample, TokenLesson> {
+): Promise<ReadonlyMap<StepSample, TokenLesson>> {
   const policyViews =
     distillation === 'overlap'
-      ? inParts(
-          engine,
+      ? await inParts(
+          trainee,
           pupils.map(({ sample }) => sample.sequence),
-          (sequences) => engine.distributions(parent, sequences, { count: topK }),
+          (sequences) => trainee.distributions(policy, sequences, { count: topK }),
         )
       : undefined;
   const read = pupils.flatMap(({ sample, prompts }, pupil) =>
     prompts.map((promptIds) => ({ pupil, sequence: { ...sample.sequence, promptIds } })),
   );
-  const teacherViews = inParts(
-    engine,
+  const teacherViews = await inParts(
+    trainee,
     read.map(({ sequence }) => sequence),
     (sequences, members) => {
       const requested = policyViews && members.map((index) => policyViews[read[index]!.pupil]!.topIds);
@@ -120,16 +119,16 @@ function overlapLesson(
 }
 
 /** Processes sequences part by part and returns results in their order. */
-function inParts<Answer>(
-  engine: LearningEngine,
+async function inParts<Answer>(
+  trainee: Pick<Trainee, 'parts'>,
   sequences: readonly PolicySequence[],
-  ask: (part: readonly PolicySequence[], members: readonly number[]) => readonly Answer[],
+  ask: (part: readonly PolicySequence[], members: readonly number[]) => Awaitable<readonly Answer[]>,
   onDone: (done: number) => void = () => {},
-): readonly Answer[] {
+): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   let done = 0;
-  for (const members of engine.parts(sequences)) {
-    const part = ask(
+  for (const members of trainee.parts(sequences)) {
+    const part = await ask(
       members.map((index) => sequences[index]!),
       members,
     );

@@ -1,12 +1,11 @@
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { type Chosen, choosePupils, noneDistrusted, noneWithout } from './choose-pupils.ts';
-import type { LearningEngine } from './learning-engine.ts';
 import type { StepSample } from './step-sample.ts';
 import { type Pupil, type TokenLesson, teachTokens } from './teach-tokens.ts';
 import { type Teacher, teacherOf } from './teacher.ts';
+import type { Trainee } from './trainee.ts';
 
 export type Lesson = {
   /** log-probs of the answer's own tokens under the teacher, which has read the hint, [T] */
@@ -18,8 +17,8 @@ export type Lesson = {
 } & Pick<Chosen, 'without' | 'distrusted'>;
 
 type Teaching = {
-  /** weights of the parent version; undefined: it is the base */
-  readonly parent: TrainedWeights | undefined;
+  /** whether there is a parent version; otherwise the policy is the base */
+  readonly hasParent: boolean;
   readonly samples: readonly (readonly [StepSample, SampleReady['data']])[];
 };
 
@@ -33,24 +32,25 @@ export const noLesson: Lesson = {
 
 /**
  * The teacher's view of each answer with a hint: log p of the answer's own tokens, or of several per position,
- * after the hinted prompt, at the recorded temperature. The engine processes one part at a time.
+ * after the hinted prompt, at the recorded temperature. One part is processed at a time.
  */
-export function teach(
-  engine: LearningEngine,
+export async function teach(
+  trainee: Trainee,
   settings: Pick<
     TrainingSettings,
     'rules' | 'teacher' | 'teacherAnchor' | 'distillation' | 'topK' | 'hintCheck' | 'ownWordsWeight'
   >,
-  { parent, samples }: Teaching,
+  { hasParent, samples }: Teaching,
   onSamples: (done: number, of: number) => void,
-): Lesson {
-  const teacher = teacherOf(engine, settings.teacher, settings.teacherAnchor, parent);
-  const { pupils, without, distrusted } = choosePupils(engine, settings, teacher, samples);
+): Promise<Lesson> {
+  const teacher = teacherOf(trainee, settings.teacher, settings.teacherAnchor, hasParent);
+  const { pupils, without, distrusted } = await choosePupils(trainee, settings, teacher, samples);
   const hintsRead = pupils.reduce((sum, { prompts }) => sum + prompts.length, 0);
   const counts = { hintsRead, without, distrusted };
   if (settings.distillation === 'sampled')
-    return { ...counts, teacher: teachSampled(engine, teacher, pupils, onSamples), tokens: new Map() };
-  const tokens = teachTokens(engine, { teacher, parent, pupils }, settings, onSamples);
+    return { ...counts, teacher: await teachSampled(trainee, teacher, pupils, onSamples), tokens: new Map() };
+  const policy = hasParent ? 'start' : 'base';
+  const tokens = await teachTokens(trainee, { teacher, policy, pupils }, settings, onSamples);
   return {
     ...counts,
     tokens,
@@ -58,18 +58,18 @@ export function teach(
   };
 }
 
-function teachSampled(
-  engine: LearningEngine,
+async function teachSampled(
+  trainee: Trainee,
   teacher: Teacher,
   pupils: readonly Pupil[],
   onSamples: (done: number, of: number) => void,
-): Lesson['teacher'] {
+): Promise<Lesson['teacher']> {
   const logProbs = new Map<StepSample, ArrayLike<number>>();
   const sequences = pupils.map(
     ({ sample, prompts }): PolicySequence => ({ ...sample.sequence, promptIds: prompts[0]! }),
   );
-  for (const members of engine.parts(sequences)) {
-    const scored = teacher.score(members.map((index) => sequences[index]!));
+  for (const members of trainee.parts(sequences)) {
+    const scored = await teacher.score(members.map((index) => sequences[index]!));
     members.forEach((index, member) => {
       const { sample, plain, weight = 1 } = pupils[index]!;
       logProbs.set(sample, plain === undefined ? scored[member]! : between(plain, scored[member]!, weight));

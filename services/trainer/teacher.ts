@@ -1,20 +1,20 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
-import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import type {
   DistributionRequest,
   TokenDistributions,
 } from '../../shared/policy/train/token-distributions.ts';
-import type { LearningEngine, LogProbs } from './learning-engine.ts';
+import type { LogProbs } from './learning-engine.ts';
+import type { Awaitable, Trainee } from './trainee.ts';
 
 /** The model that reads the hints. */
 export type Teacher = {
   /** log p of each response token */
-  readonly score: (sequences: readonly PolicySequence[]) => LogProbs;
+  readonly score: (sequences: readonly PolicySequence[]) => Awaitable<LogProbs>;
   readonly distributions: (
     sequences: readonly PolicySequence[],
     request: DistributionRequest,
-  ) => readonly TokenDistributions[];
+  ) => Awaitable<readonly TokenDistributions[]>;
 };
 
 /**
@@ -22,29 +22,26 @@ export type Teacher = {
  * @param anchor share of the base's log-probs in those of `current`. A policy that learns only from itself with
  *   a hint never converges, because the hint shifts every distribution. Anchored to the base, it converges to
  *   the base's logits plus 1 / anchor times what the hint adds.
- * @param parent weights of the parent version; undefined: it is the base
+ * @param hasParent whether there is a parent version; otherwise `current` is the base
  */
 export function teacherOf(
-  engine: LearningEngine,
+  trainee: Pick<Trainee, 'score' | 'distributions' | 'scoreByTeacher' | 'distributionsByTeacher'>,
   name: string,
   anchor: number,
-  parent: TrainedWeights | undefined,
+  hasParent: boolean,
 ): Teacher {
   if (name === 'current' || name === 'base') {
-    const adapter = name === 'current' ? parent : undefined;
-    const anchored = adapter !== undefined && anchor > 0;
+    const policy = name === 'current' && hasParent ? 'start' : 'base';
+    const anchored = policy === 'start' && anchor > 0;
     return {
-      score: (sequences) =>
-        anchored
-          ? engine.distributions(adapter, sequences, { count: 1, anchor }).map(({ sampled }) => sampled)
-          : engine.score(adapter, sequences),
+      score: (sequences) => trainee.score(policy, sequences, anchored ? anchor : 0),
       distributions: (sequences, request) =>
-        engine.distributions(adapter, sequences, anchored ? { ...request, anchor } : request),
+        trainee.distributions(policy, sequences, anchored ? { ...request, anchor } : request),
     };
   }
   return {
-    score: (sequences) => engine.scoreByTeacher(name, sequences),
-    distributions: (sequences, request) => engine.distributionsByTeacher(name, sequences, request),
+    score: (sequences) => trainee.scoreByTeacher(name, sequences),
+    distributions: (sequences, request) => trainee.distributionsByTeacher(name, sequences, request),
   };
 }
 

@@ -43,7 +43,7 @@ const teacherOf =
       };
     });
 
-function lessonOf(
+async function lessonOf(
   distillation: 'topk' | 'overlap',
   old: Rows,
   teachers: readonly Rows[],
@@ -55,11 +55,11 @@ function lessonOf(
     { advantage: undefined, verdictWeight: 1, weight: 1 },
   );
   const distributions = teacherOf([old, ...teachers], temperature);
-  const lessons = teachTokens(
+  const lessons = await teachTokens(
     { ...toyEngine, distributions: (_, ...requested) => distributions(...requested) },
     {
       teacher: { score: () => [], distributions },
-      parent: undefined,
+      policy: 'base',
       pupils: [{ sample, prompts: teachers.map((_, hint) => [1 + hint]) }],
     },
     { distillation, topK: k },
@@ -87,9 +87,9 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
       direction === 'reverse' && !note.includes('peaked teacher'),
   };
 
-  describeLossCases('overlap', overlap, ({ inputs, options, ...expected }) => {
+  describeLossCases('overlap', overlap, async ({ inputs, options, ...expected }) => {
     const { k, temperature } = options;
-    const lesson = lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, { k, temperature });
+    const lesson = await lessonOf('overlap', inputs.old_logits, inputs.teacher_logits, { k, temperature });
     const all = inputs.cur_logits.map((logits) => logSoftmax(logits, temperature));
     const logProbs = Float32Array.from(lesson.ids, (id, i) => all[Math.floor(i / k)]![id]!);
     const [shares] = tokenShares([inputs.mask], 'token');
@@ -106,8 +106,8 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     );
   });
 
-  describeLossCases('topk', topk, ({ inputs, options: { k, temperature }, ...expected }) => {
-    const lesson = lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], { k, temperature });
+  describeLossCases('topk', topk, async ({ inputs, options: { k, temperature }, ...expected }) => {
+    const lesson = await lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], { k, temperature });
     const all = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
     const bins = all.map((logProbs, t) =>
       binLogProbs(logProbs, [...lesson.ids.subarray(t * k, (t + 1) * k)]),

@@ -13,6 +13,7 @@ import { applyHead, initialHead } from '../../shared/lineage/head.ts';
 import { logError } from '../../shared/log/errors.ts';
 import { checkpointName, openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
+import { localTraining } from './local-trainee.ts';
 import { step } from './step.ts';
 import type { StepRunner } from './step-runner.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -36,7 +37,7 @@ const at = { source: 'clawloop/collector', time: '2026-01-01T00:00:00Z' };
 const sampleEvents = samples.map((data) => SampleReady.create({ id: `${data.sampleId}/ready`, ...at, data }));
 
 const toyRunner: StepRunner['run'] = async (input, onProgress) => ({
-  result: step(toyEngine, input, onProgress),
+  result: await step(localTraining(toyEngine), input, onProgress),
   fingerprint: 'toy',
   milliseconds: 1,
   tensors: 0,
@@ -273,9 +274,9 @@ test('a teacher with a hub id is downloaded before the step, which gets its fold
         return '/cache/teacher';
       },
       runner: {
-        run: async (input, onProgress, signal) => {
+        run: async (input, onProgress, ...rest) => {
           teachers.push(input.batch.settings.teacher!);
-          return toyRunner({ ...input, batch: batch(1) }, onProgress, signal);
+          return toyRunner({ ...input, batch: batch(1) }, onProgress, ...rest);
         },
       },
     }),

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
+import { defined } from '../../shared/lang/defined.ts';
 import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
@@ -8,7 +10,7 @@ import {
   checkpointName,
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoints/checkpoint-store.ts';
-import { sealing } from '../../shared/policy/checkpoints/state.ts';
+import { type OptimizerState, sealing } from '../../shared/policy/checkpoints/state.ts';
 import { inPieces } from '../../shared/policy/model/pieces.ts';
 import { utcNow } from '../../shared/runtime/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -16,6 +18,7 @@ import { isRefusal } from '../../shared/runtime/refusal.ts';
 import { findCommitted } from './find-committed.ts';
 import { type BoundState, type Outcome, outcomeEvents } from './outcome.ts';
 import { digestOf, isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
+import { isServerWait, lacksParentState } from './remote/server-wait.ts';
 import type { StepInput, StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 import { isStorageError, isStoreUnavailable, storeUnavailable } from './store-unavailable.ts';
@@ -33,7 +36,7 @@ export type Training = {
   readonly isParentHead: () => boolean;
   /** whether the log has a version of the adapter with a checkpoint */
   readonly holdsVersions: boolean;
-  readonly runner: Pick<StepRunner, 'run'>;
+  readonly runner: Pick<StepRunner, 'run' | 'refusal' | 'removeState'>;
   /** the folder of a model, by name or hub id; downloads it first if necessary */
   readonly findModel: (model: string, signal: AbortSignal) => Promise<string>;
   /** the loaded base model: its name, its folder, and its modelDigest */
@@ -62,8 +65,26 @@ export async function trainOpenBatch(
 ): Promise<Outcome> {
   const outcome = await settle(training, batch, signal);
   await training.log.append(outcomeEvents(batch, outcome, utcNow()));
+  await removeLeftStates(training, batch, outcome);
   await training.store.attempts(nameOf(batch)).clear();
   return outcome;
+}
+
+/** Removes what the attempts saved on a server, except the state of the version. */
+async function removeLeftStates(
+  { store, runner, logger }: Training,
+  batch: Batch,
+  outcome: Outcome,
+): Promise<void> {
+  const kept = outcome.kind === 'trained' ? outcome.state.optimizer?.path : undefined;
+  const left = (await store.attempts(nameOf(batch)).notes()).filter((path) => path !== kept);
+  for (const path of left)
+    await runner.removeState?.(path).catch((error: unknown) => {
+      logger.warn(
+        { err: error, batch: batch.batchId, path },
+        'could not remove a state on the training server',
+      );
+    });
 }
 
 const nameOf = (batch: Batch): string => checkpointName(batch.n, batchDigest(batch));
@@ -100,19 +121,27 @@ async function settle(training: Training, batch: Batch, signal: AbortSignal): Pr
       `v${batch.parent} was trained on another ${model} than the ${base.model} that is loaded`,
     );
   }
-  const { training: kind } = recordedTrainingSettings.parse(batch.settings);
+  const settings = recordedTrainingSettings.parse(batch.settings);
+  const { training: kind } = settings;
   const parentKind = parent.checkpoint?.state.settings.training ?? kind;
   if (parentKind !== kind)
     return failed(
       'training-changed',
       `v${batch.parent} was trained as ${parentKind}, this batch asks for ${kind}`,
     );
+  const refusal = training.runner.refusal?.(settings, parent.checkpoint?.state);
+  if (refusal !== undefined) return failed('training-changed', refusal);
   const read = await readBatch(log, batch);
   if ('kind' in read) return read;
   const teacher = await findTeacher(training, batch, signal);
   return 'kind' in teacher
     ? teacher
-    : attempt(training, batch, { parent: parent.checkpoint, read, teacherFolder: teacher.folder }, signal);
+    : attempt(
+        training,
+        batch,
+        { parent: parent.checkpoint, read, teacherFolder: teacher.folder, number: strikes.count + 1 },
+        signal,
+      );
 }
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
@@ -154,16 +183,19 @@ type AttemptInput = {
   readonly read: Pick<StepInput, 'samples' | 'earlier'>;
   /** undefined: no separate teacher */
   readonly teacherFolder: string | undefined;
+  /** 1 for the first */
+  readonly number: number;
 };
 
 async function attempt(
   training: Training,
   batch: Batch,
-  { parent, read, teacherFolder }: AttemptInput,
+  { parent, read, teacherFolder, number }: AttemptInput,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { store, runner } = training;
-  const marker = await store.attempts(nameOf(batch)).begin();
+  const attempts = store.attempts(nameOf(batch));
+  const marker = await attempts.begin();
   const beats = setInterval(() => void marker.beat(), BEAT_MS);
   try {
     const input = {
@@ -174,15 +206,21 @@ async function attempt(
       },
       batch: teacherFolder === undefined ? batch : withTeacherFolder(batch, teacherFolder),
       ...read,
+      // A cancelled attempt is not counted, so its number alone does not name it.
+      label: `${nameOf(batch)}-a${number}-${randomBytes(3).toString('hex')}`,
     };
-    const step = await runner.run(input, training.onProgress, signal);
+    const step = await runner.run(input, training.onProgress, signal, { onState: attempts.note });
     training.onStep(step);
     const outcome = await commit(training, batch, digestOf(read.samples), step);
     await marker.end();
     return outcome;
   } catch (error) {
-    if (isCancelled(signal) || isStoreUnavailable(error)) await marker.end();
-    else await marker.fail((error as Error).message);
+    const isOurFault = !isCancelled(signal) && !isStoreUnavailable(error) && !isServerWait(error);
+    if (isOurFault) await marker.fail((error as Error).message);
+    else await marker.end();
+    // While the parent is the head, only an operator can help; without it, nobody needs the batch.
+    if (lacksParentState(error) && !training.isParentHead())
+      return failed('parent-missing', `v${batch.parent}: ${error.message}`);
     throw error;
   } finally {
     clearInterval(beats);
@@ -220,6 +258,7 @@ async function commit(
     samples: batch.samples.length,
     baseline,
     optimizerStep: optimizer.step,
+    ...defined({ optimizer: placeOf(optimizer), leftOut: result.leftOut && [...result.leftOut] }),
     gate,
     metrics,
     fingerprint,
@@ -230,6 +269,13 @@ async function commit(
   const { won, checkpoint } = await commitTo(store, nameOf(batch), content, base.folder);
   if (!won) logger.info({ batch: batch.batchId }, 'another trainer committed first; using its checkpoint');
   return { kind: 'trained', checkpoint: checkpoint.name, state: { ...state, ...checkpoint.state } };
+}
+
+/** Where the moments are, if a server has them. */
+function placeOf(optimizer: OptimizerState): BoundState['optimizer'] {
+  if (optimizer.kind !== 'remote') return undefined;
+  const { step: _, ...place } = optimizer;
+  return place;
 }
 
 /** A store that is unavailable or full does not count against the step. @throws StoreUnavailable */

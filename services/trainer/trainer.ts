@@ -12,6 +12,7 @@ import type { BatchWait } from './batch-wait.ts';
 import type { TrainerMetrics } from './metrics.ts';
 import { type Outcome, outcomeName } from './outcome.ts';
 import { progressReport } from './progress-report.ts';
+import { isServerWait } from './remote/server-wait.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
 import { isStoreUnavailable } from './store-unavailable.ts';
 import { isCancelled, type Training, trainOpenBatch } from './train-open-batch.ts';
@@ -21,7 +22,7 @@ export type WakeUp = { readonly adapter: string };
 
 type Options = {
   readonly log: Pick<EventLog, 'append' | 'read' | 'logId'>;
-  readonly runner: Pick<StepRunner, 'run'>;
+  readonly runner: Pick<StepRunner, 'run' | 'refusal' | 'removeState'>;
   readonly base: Training['base'];
   readonly findModel: Training['findModel'];
   readonly storeOf: (adapter: string) => string;
@@ -40,7 +41,7 @@ export function createTrainer(options: Options) {
   /** the open batch's parent according to the log, by adapter */
   const parents = new Map<string, Pick<Training, 'parent' | 'holdsVersions'>>();
   const heads = new Map<string, number>();
-  const stores = watchCheckpointStores(logger);
+  const stores = watchAbsences(logger);
   const prunedAdapters = new Set<string>();
   /** batches whose outcome this process has appended and the fold has not read yet */
   const endedBatches = new Set<string>();
@@ -96,8 +97,8 @@ export function createTrainer(options: Options) {
       if (openBatches.get(adapter)?.batchId === batchId) endedBatches.add(batchId);
       reportOutcome(options, batch, outcome);
     } catch (error) {
-      if (isStoreUnavailable(error)) {
-        stores.away(adapter, error.message);
+      if (isStoreUnavailable(error) || (isServerWait(error) && !isCancelled(signal))) {
+        stores.away(adapter, { reason: error.message, store: isStoreUnavailable(error) });
         throw error;
       }
       stores.back(adapter);
@@ -113,12 +114,18 @@ export function createTrainer(options: Options) {
 }
 
 async function removeOldCheckpoints(
-  { storeOf, keep, logger }: Pick<Options, 'storeOf' | 'keep' | 'logger'>,
+  { storeOf, keep, logger, runner }: Pick<Options, 'storeOf' | 'keep' | 'logger' | 'runner'>,
   adapter: string,
   retention: { readonly lineage: readonly number[]; readonly openParent: number | undefined },
 ): Promise<void> {
   try {
-    const gone = await openCheckpointStore(storeOf(adapter)).prune({ keep, ...retention });
+    const gone = await openCheckpointStore(storeOf(adapter)).prune(
+      { keep, ...retention },
+      async (released) => {
+        for (const { state } of released)
+          if (state.optimizer !== undefined) await runner.removeState?.(state.optimizer.path);
+      },
+    );
     if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
   } catch (error) {
     logger.warn({ err: error, adapter }, 'could not remove old checkpoints; will retry after the next batch');
@@ -173,32 +180,44 @@ function countStep(
     metrics.lastStep.set({ figure, adapter }, value);
 }
 
-/** Tracks the adapters whose checkpoints are unavailable, for the log and for readiness. */
-function watchCheckpointStores(logger: Logger) {
-  const reasons = new Map<string, string>();
+/** What an adapter waits for. */
+type Absence = {
+  readonly reason: string;
+  /** its checkpoints; otherwise the training server */
+  readonly store: boolean;
+};
+
+/** Tracks the adapters that wait for their checkpoints or for the training server, for the log and for readiness. */
+function watchAbsences(logger: Logger) {
+  const absences = new Map<string, Absence>();
   const notices = new Map<string, WaitNotice>();
-  const noticeOf = (adapter: string): WaitNotice => {
+  const nameOf = ({ store }: Absence) => (store ? 'the checkpoints' : 'the training server');
+  const noticeOf = (adapter: string, what: string): WaitNotice => {
     const known = notices.get(adapter);
     if (known !== undefined) return known;
     const notice = createWaitNotice({
-      away: (reason, seconds) => logger.warn({ adapter, reason, seconds }, 'waiting for the checkpoints'),
-      back: (seconds) => logger.info({ adapter, seconds }, 'checkpoints are available again'),
+      away: (reason, seconds) => logger.warn({ adapter, reason, seconds }, `waiting for ${what}`),
+      back: (seconds) => logger.info({ adapter, seconds }, 'the wait is over'),
     });
     notices.set(adapter, notice);
     return notice;
   };
   return {
-    away: (adapter: string, reason: string): void => {
-      reasons.set(adapter, reason);
-      noticeOf(adapter).away(reason);
+    away: (adapter: string, absence: Absence): void => {
+      absences.set(adapter, absence);
+      noticeOf(adapter, nameOf(absence)).away(absence.reason);
     },
     back: (adapter: string): void => {
-      if (reasons.delete(adapter)) noticeOf(adapter).back();
+      const absence = absences.get(adapter);
+      if (absence === undefined) return;
+      absences.delete(adapter);
+      noticeOf(adapter, nameOf(absence)).back();
+      notices.delete(adapter);
     },
     /** why a batch cannot be trained now */
     missing: (): string | undefined => {
-      const [first] = reasons;
-      return first && `waiting for the checkpoints of ${first[0]}: ${first[1]}`;
+      const [first] = absences;
+      return first && `waiting for ${nameOf(first[1])} of ${first[0]}: ${first[1].reason}`;
     },
   };
 }

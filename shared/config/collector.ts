@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { distillationForm, learningMethod, trainingSettings } from '../events/training-settings.ts';
 import { CommonConfig } from './common.ts';
+import { TrainingEngineConfig } from './training-server.ts';
 
 /** Longest span that a Node timer accepts, ms. */
 const longestTimer = 2_000_000_000;
@@ -121,6 +122,7 @@ export const CollectorConfig = CommonConfig.extend({
     .default(60_000)
     .describe('ms between checks of all open work'),
   healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
+  ...TrainingEngineConfig.shape,
   ...TrainingConfig.shape,
 });
 export type CollectorConfig = z.output<typeof CollectorConfig>;

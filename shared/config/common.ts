@@ -5,6 +5,7 @@ import { HubConfig } from '../hub/config.ts';
 import { LogConfig } from './log.ts';
 import { QueueConfig } from './queue.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
+import { TrainingServerConfig } from './training-server.ts';
 
 export const adapterName = z.string().regex(/^[a-z0-9-]+$/, 'use only lower-case letters, digits and -');
 
@@ -62,6 +63,7 @@ export const CommonConfig = z.object({
 const shared: ReadonlySet<string> = new Set([
   ...Object.keys(CommonConfig.shape),
   ...Object.keys(QueueConfig.shape),
+  ...Object.keys(TrainingServerConfig.shape),
 ]);
 
 type ConfigSource = 'default' | 'env' | 'flag';

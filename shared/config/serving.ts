@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CommonConfig } from './common.ts';
 import { configuredKey } from './configured-key.ts';
+import { TrainingEngineConfig } from './training-server.ts';
 
 export const ServingConfig = CommonConfig.extend({
   host: z
@@ -261,5 +262,7 @@ export const ServingConfig = CommonConfig.extend({
     .int()
     .default(300_000)
     .describe('ms without a byte until an upstream answer times out'),
+  // what is trained there must be sampled at temperature 1
+  ...TrainingEngineConfig.pick({ trainingEngine: true }).shape,
 });
 export type ServingConfig = z.output<typeof ServingConfig>;

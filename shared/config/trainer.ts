@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { CommonConfig } from './common.ts';
 import { QueueConfig } from './queue.ts';
+import { TrainingServerConfig } from './training-server.ts';
 
 /** How steps are run and kept. How a step learns is part of its batch (the collector's settings). */
 export const TrainerConfig = CommonConfig.extend({
@@ -40,6 +41,7 @@ export const TrainerConfig = CommonConfig.extend({
     .min(100)
     .default(60_000)
     .describe('ms between checks for an open batch that the queue may have lost'),
+  ...TrainingServerConfig.shape,
   ...QueueConfig.shape,
 });
 export type TrainerConfig = z.output<typeof TrainerConfig>;

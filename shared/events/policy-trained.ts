@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
+/** Why a sample cannot be trained where the step was computed; a training server scores plain text at temperature 1. */
+export const leftOut = z.object({
+  sampleId: z.string(),
+  reason: z
+    .enum(['other-temperature', 'restricted-tokens'])
+    .describe('sampled at a temperature other than 1; or its format restricted the tokens'),
+});
+
 /** Id: `<batch>/trained`. Version 2 always has the digests of its input. */
 export const PolicyTrained = defineEvent('policy.trained', 2, {
   topic: 'training',
@@ -24,6 +32,10 @@ export const PolicyTrained = defineEvent('policy.trained', 2, {
       .string()
       .describe('runtime: backend, threads, versions; replay is bit-identical under the same runtime'),
     milliseconds: z.number(),
+    leftOut: z
+      .array(leftOut)
+      .optional()
+      .describe('samples of the batch that a training server cannot train; absent: none'),
   }),
 });
 export type PolicyTrained = EventOf<typeof PolicyTrained>;

@@ -29,6 +29,30 @@ export async function trainingMismatch(
   );
 }
 
+/**
+ * Why a training server cannot continue an adapter: its head was trained on this machine, and no server takes an
+ * adapter from elsewhere. Undefined: it can.
+ *
+ * @param store folder of its checkpoints; the log is read only if some of them have no state on a server
+ */
+export async function serverMismatch(
+  log: Pick<EventLog, 'follow'>,
+  store: string,
+  adapter: string,
+): Promise<string | undefined> {
+  const local = (await openCheckpointStore(store).list()).filter(
+    ({ state }) => state.optimizer === undefined,
+  );
+  if (local.length === 0) return undefined;
+  const { head, versions } = await readHead(log, adapter);
+  if (!local.some(({ name }) => name === versions[head]?.checkpoint)) return undefined;
+  return (
+    `version ${head} of the adapter "${adapter}" was trained on this machine, and a training server takes no adapter ` +
+    'from elsewhere: start with --training-engine local, use another name in --adapters, or discard the training with ' +
+    '`clawloop policy rollback 0`'
+  );
+}
+
 /** The current head according to the log. */
 async function readHead(log: Pick<EventLog, 'follow'>, adapter: string): Promise<HeadState> {
   let state = initialHead;

@@ -15,6 +15,8 @@ export const dataFolder = (path: string) => {
     adapters: (adapter: string) => join(root, 'adapters', adapter),
     /** locked by the trainer that writes checkpoints here */
     trainerClaim: join(root, 'checkpoints', 'trainer.lock'),
+    /** tokens that were sent to a training server */
+    usedTokens: join(root, 'training-tokens.json'),
     /** events that serving could not append yet */
     outbox: join(root, 'outbox'),
     /** answers stored by Idempotency-Key */

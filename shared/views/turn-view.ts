@@ -9,6 +9,7 @@ import type { InteractionCompleted } from '../events/interaction-completed.ts';
 import type { JudgmentReached } from '../events/judgment-reached.ts';
 import { topicOf } from '../events/parse-event.ts';
 import type { PolicyPromoted } from '../events/policy-promoted.ts';
+import type { PolicyTrained } from '../events/policy-trained.ts';
 import type { SampleDropped } from '../events/sample-dropped.ts';
 import { turnOfSample } from '../events/sample-id.ts';
 import type { TurnSkipped } from '../events/turn-skipped.ts';
@@ -112,6 +113,16 @@ export class TurnViews {
     this.#batches.delete(batchId);
   }
 
+  /** Samples that were left out do not share the outcome of their batch. */
+  #onTrained({ batchId, leftOut = [] }: PolicyTrained['data']): void {
+    if (leftOut.length === 0) return;
+    const left = new Set(leftOut.map(({ sampleId }) => sampleId));
+    const others = (this.#batches.get(batchId) ?? []).filter((id) => !left.has(id));
+    if (this.#batches.has(batchId)) this.#batches.set(batchId, others);
+    for (const { sampleId, reason } of leftOut)
+      this.#update(turnOfSample(sampleId), { stage: { kind: 'not-trained', reason } });
+  }
+
   #onSkipped({ data }: TurnSkipped): void {
     const turn = this.#turns.get(data.turnId);
     if (turn === undefined || (['too-late', 'record-gone'].includes(data.reason) && isSettled(turn))) return;
@@ -207,6 +218,9 @@ export class TurnViews {
         break;
       case 'batch.submitted':
         this.#onBatch(event);
+        break;
+      case 'policy.trained':
+        this.#onTrained(event.data);
         break;
       case 'policy.promoted':
         this.#endBatch(

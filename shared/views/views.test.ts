@@ -102,6 +102,29 @@ test('feedback after the votes shows as the verdict, and its sample as the stage
   expect(described()[0]).toBe('trained in v1');
 });
 
+test('a sample that a training server cannot train does not share the outcome of its batch', () => {
+  const { on, turns } = new TurnViews();
+  for (const id of ['a', 'b']) {
+    on(interaction(id));
+    on(event('sample.ready', `${id}/ready`, { sampleId: id }));
+  }
+  on(
+    event('batch.submitted', 'b1', {
+      batchId: 'b1',
+      n: 1,
+      parent: 0,
+      samples: [{ sampleId: 'a' }, { sampleId: 'b' }],
+    }),
+  );
+  const leftOut = [{ sampleId: 'b', reason: 'other-temperature' }];
+  on(event('policy.trained', 'b1/trained', { batchId: 'b1', version: 1, metrics: {}, leftOut }));
+  on(promoted(1, 0));
+  expect(['a', 'b'].map((id) => describeStage(turns.get(id)!.stage))).toEqual([
+    'trained in v1',
+    'not trained: other-temperature',
+  ]);
+});
+
 test('an inferred hint is shown as inferred', () => {
   const { on, turns } = new TurnViews();
   on(interaction('a'));

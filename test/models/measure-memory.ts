@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { localEngine } from '../../services/trainer/local-engine.ts';
+import { localTraining } from '../../services/trainer/local-trainee.ts';
 import { type StepParent, step } from '../../services/trainer/step.ts';
 import { batchData, sampleData } from '../../services/trainer/testing/facts.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
@@ -50,7 +51,7 @@ if (work === 'serve') {
     baseline: { value: 0, count: 1 },
   };
   const batch = batchData(2, [sample], { training: 'full', learningRate: 1e-6 });
-  const result = step(engine, { parent, batch, samples: [sample], ownsParent: true });
+  const result = await step(localTraining(engine), { parent, batch, samples: [sample], ownsParent: true });
   if (result.kind !== 'candidate') throw new Error(result.detail);
 } else {
   const file = createLora(policy.config, { rank, alpha: 2 * rank, seed: 1 });

@@ -6,6 +6,7 @@ import { JudgeConfig } from '../../../shared/config/judge.ts';
 import { QueueConfig } from '../../../shared/config/queue.ts';
 import { ServingConfig } from '../../../shared/config/serving.ts';
 import { TrainerConfig } from '../../../shared/config/trainer.ts';
+import { TrainingServerConfig } from '../../../shared/config/training-server.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { flagsOf } from '../config.ts';
@@ -23,7 +24,7 @@ export type RoutedFlags = {
 
 /**
  * Splits the flags of `up` among the services: `--judge-votes 5` is the judge's `--votes 5`. Flags that all
- * services share have no prefix; nor have some of serving's, such as `--port`, and those of the queues.
+ * services share have no prefix; nor have some of serving's, such as `--port`, and those of the queues and of a training server.
  */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
@@ -73,7 +74,8 @@ const flagsByService = Object.fromEntries(
 ) as Readonly<Record<ServiceName, ReadonlySet<string>>>;
 
 const commonFlags = flagsOf(CommonConfig as unknown as z.ZodObject);
-const queueFlags = flagsOf(QueueConfig as unknown as z.ZodObject);
+/** Flags of several services, but not of all. */
+const partlySharedFlags = flagsOf(QueueConfig.extend(TrainingServerConfig.shape) as unknown as z.ZodObject);
 
 /** Flags of serving that need no prefix. */
 const endpointFlags = flagsOf(
@@ -96,7 +98,7 @@ function targetsOf(flag: string): 'all' | readonly (readonly [ServiceName, strin
     return [[service, hasPrefix ? flag : `--${flag.slice(service.length + 3)}`]];
   }
   if (endpointFlags.has(flag)) return [['serving', flag]];
-  if (queueFlags.has(flag))
+  if (partlySharedFlags.has(flag))
     return serviceNames.filter((name) => flagsByService[name].has(flag)).map((name) => [name, flag]);
   if (commonFlags.has(flag)) return 'all';
   throw new UsageError(

@@ -1,4 +1,5 @@
 import type { ServingConfig } from '../../../shared/config/serving.ts';
+import { trainableTemperature } from '../../../shared/config/training-server.ts';
 import { findModel } from '../../../shared/hub/find-model.ts';
 import { isShipped } from '../../../shared/policy/model/model-folder.ts';
 import type { Engine } from '../generation.ts';
@@ -27,6 +28,7 @@ export async function openEngine(config: ServingConfig, fetching: UpstreamOption
       prefixBytes: config.prefixCacheMib * 2 ** 20,
       warmPrompts: config.warmPrompts,
       keptVersions: config.keptVersions ?? (config.training === 'full' ? 0 : 2),
+      temperature: trainableTemperature(config),
     };
     const { promptTimeoutMs, engineTimeoutMs } = config;
     return openLocalEngine(setup, { promptTimeoutMs, engineTimeoutMs, logger: fetching.logger });

@@ -4,6 +4,7 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { openCheckpointStore } from '../../../shared/policy/checkpoints/checkpoint-store.ts';
+import { localTraining } from '../local-trainee.ts';
 import { step } from '../step.ts';
 import { type Training, trainOpenBatch } from '../train-open-batch.ts';
 import { batchData, sampleData } from './facts.ts';
@@ -19,7 +20,7 @@ export function openTraining(store: string) {
   const runner: Training['runner'] = {
     run: async (input, onProgress) => {
       steps += 1;
-      const result = step(toyEngine, input, onProgress);
+      const result = await step(localTraining(toyEngine), input, onProgress);
       return { result, fingerprint: 'toy', milliseconds: 1, tensors: 0 };
     },
   };

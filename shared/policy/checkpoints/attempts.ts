@@ -10,6 +10,9 @@ import { entriesOf } from './folder-entries.ts';
 /** Markers are in a folder next to the checkpoint's, which must not exist before the rename. */
 export const attemptsSuffix = '.attempts';
 
+/** Beside the markers. */
+const notesName = 'notes';
+
 /** ms without a beat after which an attempt on another machine counts as dead. */
 const SILENT_MS = 60_000;
 
@@ -38,7 +41,11 @@ export type Attempts = {
   begin(): Promise<Attempt>;
   /** The attempts that failed. An attempt that still runs in another process is not one. */
   strikes(): Promise<Strikes>;
-  /** Forgets the attempts: the batch is settled. */
+  /** Keeps a line durably until `clear`: what an attempt leaves elsewhere, so that it can be removed there. */
+  note(line: string): Promise<void>;
+  /** All lines of all attempts, without duplicates. */
+  notes(): Promise<readonly string[]>;
+  /** Forgets the attempts and their notes: the batch is settled. */
   clear(): Promise<void>;
 };
 
@@ -46,13 +53,29 @@ export type Attempts = {
 export const openAttempts = (folder: string): Attempts => ({
   begin: () => begin(folder),
   async strikes() {
-    const paths = (await entriesOf(folder)).map((file) => join(folder, file));
+    const names = (await entriesOf(folder)).filter((name) => name !== notesName);
+    const paths = names.map((file) => join(folder, file));
     const markers = await Promise.all(paths.map(readStrike));
     const strikes = markers.filter((marker) => marker !== undefined);
     return {
       count: strikes.length,
       errors: strikes.flatMap(({ error }) => (error === undefined ? [] : [error])),
     };
+  },
+  async note(line) {
+    await mkdir(folder, { recursive: true });
+    const file = await open(join(folder, notesName), 'a');
+    try {
+      await file.appendFile(`${line}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  async notes() {
+    if (!(await entriesOf(folder)).includes(notesName)) return [];
+    const lines = (await readFile(join(folder, notesName), 'utf8')).split('\n');
+    return [...new Set(lines.filter((line) => line !== ''))];
   },
   async clear() {
     await rm(folder, { recursive: true, force: true });

@@ -8,6 +8,7 @@ import {
   type CheckpointContent,
   type CheckpointState,
   checkpointState,
+  type LocalOptimizer,
   type OptimizerState,
   sealing,
 } from './state.ts';
@@ -35,7 +36,10 @@ export async function writeCheckpoint(
 ): Promise<void> {
   if (content.adapter.kind === 'lora') await writeAdapter(folder, content.adapter);
   else await writeFullWeights(folder, content.adapter, model);
-  await writeSafetensors(join(folder, optimizerName), optimizerTensors(content.optimizer), { dtype: 'F32' });
+  if (content.optimizer.kind !== 'remote')
+    await writeSafetensors(join(folder, optimizerName), optimizerTensors(content.optimizer), {
+      dtype: 'F32',
+    });
   await writeFile(join(folder, stateName), `${JSON.stringify(content.state, null, 2)}\n`);
   for (const file of await readdir(folder)) await flush(join(folder, file));
   await flush(folder);
@@ -50,7 +54,10 @@ export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> 
     const state = await readState(folder);
     const isFull = state.settings.training === 'full';
     const adapter = await (isFull ? readFullWeights(folder) : readAdapter(folder));
-    const optimizer = await readOptimizer(folder, state.optimizerStep);
+    const optimizer: OptimizerState =
+      state.optimizer === undefined
+        ? await readOptimizer(folder, state.optimizerStep)
+        : { ...state.optimizer, step: state.optimizerStep };
     const { digest } = await inPieces(sealing({ adapter, optimizer, baseline: state.baseline }));
     if (digest !== state.digest)
       throw new Error(`its digest is ${digest}, but ${state.digest} was committed`);
@@ -72,7 +79,7 @@ const moments = [
   ['second_moment.', 'second'],
 ] as const;
 
-function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, TensorData> {
+function optimizerTensors(optimizer: LocalOptimizer): ReadonlyMap<string, TensorData> {
   return new Map(
     moments.flatMap(([prefix, field]) =>
       [...optimizer[field]].map(
@@ -82,7 +89,7 @@ function optimizerTensors(optimizer: OptimizerState): ReadonlyMap<string, Tensor
   );
 }
 
-async function readOptimizer(folder: string, step: number): Promise<OptimizerState> {
+async function readOptimizer(folder: string, step: number): Promise<LocalOptimizer> {
   const file = await readSafetensors(join(folder, optimizerName));
   const tensors = await readAllTensors(file);
   const [first, second] = moments.map(

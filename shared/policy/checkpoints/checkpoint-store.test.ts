@@ -254,3 +254,14 @@ test('a checkpoint of the same version under another name is set aside, not dele
   expect(await store.setAside(nameOf(2), { foreign: true })).toHaveLength(2);
   expect((await store.list()).map(({ name }) => name)).toEqual([nameOf(1)]);
 });
+
+test('notes of the attempts stay until the batch is settled, and are no strikes', async () => {
+  const attempts = openCheckpointStore(folder).attempts('1-abcdef012345');
+  expect(await attempts.notes()).toEqual([]);
+  for (const line of ['tinker://a/weights/x', 'tinker://b/weights/x', 'tinker://a/weights/x'])
+    await attempts.note(line);
+  expect(await attempts.notes()).toEqual(['tinker://a/weights/x', 'tinker://b/weights/x']);
+  expect(await attempts.strikes()).toEqual({ count: 0, errors: [] });
+  await attempts.clear();
+  expect(await attempts.notes()).toEqual([]);
+});

@@ -42,8 +42,15 @@ export type CheckpointStore = {
    * nothing. Returns the new names.
    */
   setAside(kept: string, options: { readonly foreign: boolean }): Promise<readonly string[]>;
-  /** Removes the checkpoints that the retention rule releases, and leftovers of crashed writers. Returns names. */
-  prune(retention: Retention): Promise<readonly string[]>;
+  /**
+   * Removes the checkpoints that the retention rule releases, and leftovers of crashed writers. Returns names.
+   *
+   * @param before removes what the checkpoints have elsewhere; if it rejects, nothing is removed
+   */
+  prune(
+    retention: Retention,
+    before?: (released: readonly CheckpointSummary[]) => Promise<void>,
+  ): Promise<readonly string[]>;
   /** The attempts at the step that makes this checkpoint. */
   attempts(name: string): Attempts;
   /**
@@ -135,10 +142,14 @@ class FolderStore implements CheckpointStore {
     return moved.flat();
   }
 
-  async prune(retention: Retention): Promise<readonly string[]> {
+  async prune(
+    retention: Retention,
+    before: (released: readonly CheckpointSummary[]) => Promise<void> = async () => {},
+  ): Promise<readonly string[]> {
     const checkpoints = await this.list();
     const settled = new Set(checkpoints.map(({ name }) => name + attemptsSuffix));
     const removed = [...prunable(checkpoints, retention)];
+    await before(checkpoints.filter(({ name }) => removed.includes(name)));
     for (const name of await entriesOf(this.folder)) {
       const isAbandoned = async () => isOlder(join(this.folder, name), LEFTOVER_MS);
       if (settled.has(name) || (name.startsWith(temporaryPrefix) && (await isAbandoned())))

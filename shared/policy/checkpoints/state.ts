@@ -1,22 +1,53 @@
 import { createHash, type Hash } from 'node:crypto';
 import { z } from 'zod';
 import { gateReason } from '../../events/policy-rejected.ts';
+import { leftOut } from '../../events/policy-trained.ts';
 import { recordedTrainingSettings } from '../../events/training-settings.ts';
 import { defined } from '../../lang/defined.ts';
 import { atOnce } from '../model/pieces.ts';
 import type { TrainedWeights } from './full-weights.ts';
 
 /** AdamW's state between steps: moments by tensor name. */
-export type OptimizerState = {
+export type LocalOptimizer = {
+  readonly kind?: 'local';
   /** steps taken */
   readonly step: number;
   readonly first: ReadonlyMap<string, Float32Array>;
   readonly second: ReadonlyMap<string, Float32Array>;
 };
 
+/** A state that a training server keeps. */
+const remoteState = z.object({
+  kind: z.literal('remote'),
+  dialect: z.string().describe('of the server, see shared/tinker'),
+  url: z.string().describe('of the server that has it'),
+  path: z.string().describe('of weights and moments on that server'),
+  probe: z
+    .object({
+      promptIds: z.array(z.int()),
+      responseIds: z.array(z.int()),
+      logProbs: z.array(z.number()).describe('of the response under the version, nats'),
+    })
+    .describe('by which a later step recognises the state'),
+});
+
+/** AdamW's state on a training server, which does not give its moments away. */
+type RemoteOptimizer = z.output<typeof remoteState> & {
+  /** steps taken */
+  readonly step: number;
+};
+
+export type OptimizerState = LocalOptimizer | RemoteOptimizer;
+
 /** The result of the gate. A candidate with values that are not finite has no checkpoint. */
 const gateResult = z.discriminatedUnion('passed', [
-  z.object({ passed: z.literal(true) }),
+  z.object({
+    passed: z.literal(true),
+    answersChecked: z
+      .literal(false)
+      .optional()
+      .describe('the settings ask for it, but answers cannot be sampled where the step was trained'),
+  }),
   z.object({
     passed: z.literal(false),
     reason: gateReason,
@@ -54,6 +85,10 @@ export const checkpointState = z.object({
     reward: baseline.optional().describe('of returns of rewarded sessions; absent: none came yet'),
   }),
   optimizerStep: z.int(),
+  optimizer: remoteState
+    .optional()
+    .describe("where the moments are, if a training server has them; absent: in the checkpoint's own file"),
+  leftOut: z.array(leftOut).optional().describe('samples that were not trained; absent: none'),
   gate: gateResult,
   metrics: z.record(z.string(), z.number()),
   fingerprint: z.string().describe('of the runtime that made it'),
@@ -146,7 +181,10 @@ export function* tensorIntoDigest(hash: Hash, name: string, values: Float32Array
   }
 }
 
-function* addMoments(hash: Hash, { first, second }: OptimizerState): Generator<undefined> {
+/** Moments on a server cannot be read. */
+function* addMoments(hash: Hash, optimizer: OptimizerState): Generator<undefined> {
+  if (optimizer.kind === 'remote') return;
+  const { first, second } = optimizer;
   yield* addTensors(hash, 'first/', first);
   yield* addTensors(hash, 'second/', second);
 }

@@ -51,6 +51,18 @@ export function createLora(config: ModelConfig, settings: LoraSettings): Adapter
   return { kind: 'lora', config: { rank, alpha, targets }, tensors };
 }
 
+/** Names and shapes of the tensors of an adapter for all projections. */
+export function loraShapes(config: ModelConfig, rank: number): ReadonlyMap<string, readonly number[]> {
+  const shapes = new Map<string, readonly number[]>();
+  for (let layer = 0; layer < config.layers; layer++)
+    for (const { inputs, parts } of Object.values(linearLayouts(config)))
+      for (const { path, rows } of parts) {
+        shapes.set(parameterName(layer, path, 'A'), [rank, inputs]);
+        shapes.set(parameterName(layer, path, 'B'), [rows, rank]);
+      }
+  return shapes;
+}
+
 /** Calls `visit` with the row of each adapted part in its stack, and its index among the adapted parts. */
 function eachPart(
   layout: LinearLayout,

@@ -63,6 +63,41 @@ export function defaultTrainingSettings(model: string, training: TrainingKind = 
   return { ...rest, settings: { ...settings, training, learningRate: rate } };
 }
 
+/** What the defaults depend on if a training server computes the steps. */
+type ServerTraits = {
+  readonly severalTargets: boolean;
+  readonly topTokens: boolean;
+  readonly gradientClip: boolean;
+  readonly fixedAlpha: number | undefined;
+};
+
+/**
+ * Defaults for steps on a training server.
+ * - alpha is that of the server. The rate falls as alpha rises, since both scale how far a step moves the policy.
+ * - Without several tokens per position, a hint teaches by the sampled token alone.
+ * - Nothing is rehearsed: that compares gradients, which no server gives away.
+ * - claw-nano's own AdamW relies on clipping. Where the server cannot clip, it gets the usual AdamW, whose steps do not
+ *   depend on the length of the gradient. That rate is not measured; a step that is too long is tried again with less.
+ */
+export function serverTrainingSettings(
+  model: string,
+  { severalTargets, topTokens, gradientClip, fixedAlpha }: ServerTraits,
+): TrainingSettings {
+  const { rehearsalBound: _, ...settings } = defaultTrainingSettings(model).settings;
+  const alpha = fixedAlpha ?? settings.alpha;
+  const usual = isShipped(model) && !gradientClip ? usualAdamW : undefined;
+  return {
+    ...settings,
+    alpha,
+    learningRate: (settings.learningRate * settings.alpha) / alpha,
+    ...usual,
+    distillation: severalTargets && topTokens ? settings.distillation : 'sampled',
+    rehearsal: 0,
+  };
+}
+
+const usualAdamW = { learningRate: 3e-4, beta1: common.beta1, epsilon: common.epsilon };
+
 /** A note at start for a model whose training settings are not measured. */
 export const unmeasuredNote = (model: string): string | undefined =>
   isShipped(model)

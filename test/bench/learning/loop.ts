@@ -7,6 +7,7 @@ import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
 import { observationsOn } from '../../../services/judge/reaction.ts';
 import { owedVotes } from '../../../services/judge/testing/owed-votes.ts';
+import { localTraining } from '../../../services/trainer/local-trainee.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
 import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
@@ -98,13 +99,18 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     }
   };
 
-  const train = (): boolean => {
+  const train = async (): Promise<boolean> => {
     const batch = headView(openDraft(log.rowsOf(submit.name, ADAPTER))).open;
     if (batch === null) return false;
     const read = ({ at }: Pick<(typeof batch.samples)[number], 'at'>) =>
       (log.read('training', at) as SampleReady).data;
     const [samples, earlier] = [batch.samples.map(read), batch.earlier?.map(read) ?? []];
-    const result = step(model.engine, { parent: parents.get(batch.parent), batch, samples, earlier });
+    const result = await step(localTraining(model.engine), {
+      parent: parents.get(batch.parent),
+      batch,
+      samples,
+      earlier,
+    });
     if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
       steps.push({ gate: result.gate, metrics: result.metrics });
@@ -127,7 +133,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   /** Until every turn is judged and no batch is open: a person thinks longer than that. */
   const settle = async (): Promise<void> => {
     do await vote();
-    while (train());
+    while (await train());
   };
 
   const answer = async (messages: readonly ChatMessage[]) => {

@@ -37,7 +37,7 @@ const { temperature = 1, topP = 1, topK = 0, eosTokenIds } = source.generationCo
 const model = {
   tokenizer,
   endTokenIds: new Set(eosTokenIds),
-  defaults: { temperature, topP, topK },
+  defaults: { temperature: setup.temperature ?? temperature, topP, topK },
   toolCallForm: toolCallForm(await loadChatTemplate(setup.modelFolder)),
 };
 const { tokens: maxPositions, cachePositions, note } = contextOf(source.config, setup);

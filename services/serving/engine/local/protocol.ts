@@ -41,6 +41,8 @@ export type EngineSetup = {
   /** Number of prompts that a version reads before it is served. */
   readonly warmPrompts: number;
   readonly keptVersions: number;
+  /** of requests that name none; undefined: the model's advice */
+  readonly temperature: number | undefined;
 };
 
 /** The calls of the two threads, with their arguments and results. */

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../../../../shared/config/common.ts';
 import type { ServingConfig } from '../../../../shared/config/serving.ts';
+import { trainableTemperature } from '../../../../shared/config/training-server.ts';
 import type { FetchModelOptions } from '../../../../shared/hub/fetch-model.ts';
 import { findModel, findModelHere } from '../../../../shared/hub/find-model.ts';
 import { defined } from '../../../../shared/lang/defined.ts';
@@ -237,7 +238,7 @@ async function samplingDefaults(
     return neutral;
   }
   const { temperature = 1, topP = 1, topK = 0 } = (await openCheckpoint(folder)).generationConfig;
-  return { temperature, topP, topK };
+  return { temperature: trainableTemperature(config) ?? temperature, topP, topK };
 }
 
 /** Undefined if the model is not on this machine or not supported; then it does not train either. */

@@ -1,0 +1,45 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { createMutex } from '../../../shared/lang/async.ts';
+import { parseJson } from '../../../shared/lang/json.ts';
+
+const UsedTokens = z.object({ tokens: z.int().min(0) });
+
+export type UsedTokensFile = {
+  /** tokens that all earlier processes have sent */
+  readonly before: number;
+  /** Writes how many tokens this process has sent, whole or not at all. */
+  readonly write: (tokens: number) => Promise<void>;
+};
+
+/** The tokens that were sent to a training server from this data folder, for its budget. */
+export async function openUsedTokens(path: string): Promise<UsedTokensFile> {
+  await mkdir(dirname(path), { recursive: true });
+  const before = await readUsed(path);
+  const inTurn = createMutex();
+  let written = 0;
+  return {
+    before,
+    write: (tokens) =>
+      inTurn(async () => {
+        if (tokens === written) return;
+        await writeFile(`${path}.tmp`, `${JSON.stringify({ tokens: before + tokens })}\n`);
+        await rename(`${path}.tmp`, path);
+        written = tokens;
+      }),
+  };
+}
+
+async function readUsed(path: string): Promise<number> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+    throw error;
+  }
+  const parsed = UsedTokens.safeParse(parseJson(text));
+  if (!parsed.success) throw new Error(`${path} is damaged; correct the number of tokens, or remove it`);
+  return parsed.data.tokens;
+}

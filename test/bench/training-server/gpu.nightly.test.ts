@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { describeWithSkyrl } from '../../skyrl/skyrl-for-suite.ts';
+import { measureGpu } from './gpu.ts';
+
+describeWithSkyrl('the measurements of a GPU, on a CPU with tiny dimensions', () => {
+  test('SkyRL and transformers agree within 1e-4 nats, and steps have a speed', async () => {
+    const rows = await measureGpu('cpu');
+    expect(rows.map(({ model, dtype }) => [model, dtype])).toEqual([['tiny', 'F32']]);
+    expect(rows[0]!.baseDifference).toBeLessThan(1e-4);
+    expect(rows[0]!.adapterDifference).toBeLessThan(1e-4);
+    expect(rows[0]!.tokensPerSecond).toBeGreaterThan(0);
+  });
+});
