@@ -6,7 +6,7 @@ import type {
 } from '../../shared/events/training-settings.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
-import type { AssembleSettings, AttributeSettings, SubmitSettings } from './fold-settings.ts';
+import type { AssembleSettings, AttributeSettings, SubmitSettings, WatchSettings } from './fold-settings.ts';
 
 /** The settings of `submit`. They are committed with the position at which they take effect. */
 export function submitSettings(config: CollectorConfig): SubmitSettings {
@@ -23,12 +23,19 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     ...defined({
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
+      watch: config.autoRollback ? watchSettings(config) : undefined,
     }),
     training,
     adapterMethods: adapterMethods(config),
     adapterDistillation: byAdapter<DistillationForm>(config.adapterDistillation),
   };
 }
+
+const watchSettings = ({ rollbackAlpha, rollbackMargin, rollbackPause }: CollectorConfig): WatchSettings => ({
+  alpha: rollbackAlpha,
+  margin: rollbackMargin,
+  pauseAfter: rollbackPause,
+});
 
 /** ms that samples wait for a full batch; undefined: no limit. */
 export const fullBatchWaitMs = ({ waitedMs, model, training }: CollectorConfig): number | undefined =>
@@ -42,6 +49,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   clients: true,
   rewardedAreMain: true,
   tellsOpened: true,
+  namesVersion: true,
 });
 
 /** The settings of `assemble`. */
@@ -49,7 +57,14 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
   const { training } = submitSettings(config);
   const { atLeastOne, carryDiscount } = config;
   const { method } = training;
-  return { atLeastOne, revises: true, carryDiscount, method, adapterMethods: adapterMethods(config) };
+  return {
+    atLeastOne,
+    revises: true,
+    recordsVerdicts: true,
+    carryDiscount,
+    method,
+    adapterMethods: adapterMethods(config),
+  };
 }
 
 const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);

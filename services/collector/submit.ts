@@ -10,11 +10,12 @@ import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-r
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
-import type { SubmitSettings } from './fold-settings.ts';
+import type { SubmitSettings, WatchSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
+import { awaitsDecision, noteDecision, watchPromoted, watchVerdict } from './verdict-watch.ts';
 import { takeWishes, wishesInBatch } from './wishes-of-pool.ts';
 
 /** `submit/now`: one row per adapter, besides the head's rows. Samples are in `sample/<order of arrival>`. */
@@ -62,7 +63,9 @@ export const submit: Fold<SubmitSettings> = {
   on: (rows, event, at, settings) => {
     const draft = openDraft(rows);
     const table = draft.table<SubmitRow>('submit');
+    const isCopy = headView(draft).hasCommand(event.id);
     foldHead(draft, event);
+    const decided = isCopy ? [] : watchVersions(draft, event, settings.watch);
     const before = table.get('now') ?? emptyRow;
     const commanded = applyCommand(draft, withSampleIds(draft, before), event);
     const added = addSample(draft, commanded, event, { at, settings });
@@ -73,9 +76,21 @@ export const submit: Fold<SubmitSettings> = {
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
-    return { changes: draft.changes(), emit: [...dropped, ...(formed?.emit ?? [])] };
+    return { changes: draft.changes(), emit: [...decided, ...dropped, ...(formed?.emit ?? [])] };
   },
 };
+
+/** Compares versions by their verdicts. Without the setting only decisions made with it are read back. */
+function watchVersions(
+  draft: Draft,
+  event: InputEvent,
+  watch: WatchSettings | undefined,
+): readonly ClawLoopEvent[] {
+  if (watch !== undefined && event.type === 'policy.promoted') watchPromoted(draft, event);
+  const counted =
+    watch !== undefined && event.type === 'verdict.recorded' ? watchVerdict(draft, event, watch) : [];
+  return [...counted, ...noteDecision(draft, event, watch)];
+}
 
 function applyCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRow {
   const view = headView(draft);
@@ -206,7 +221,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const view = headView(draft);
   const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
   const isWhole = Object.keys(row.coming ?? {}).length === 0;
-  if (view.open !== null || row.paused || !enough || !isWhole) return undefined;
+  if (view.open !== null || row.paused || !enough || !isWhole || awaitsDecision(draft)) return undefined;
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;

@@ -26,7 +26,7 @@ export type Bounds = Pick<TrainingSettings, 'gateMeanKl' | 'gateBaseKl' | 'gateL
 /** Mean KL over the answers' positions and the whole vocabulary, nats per token. */
 type Distances = { readonly meanKl: number; readonly klToBase: number };
 
-type GatedStep = {
+export type GatedStep = {
   /** the candidate: the accepted part of the step, or all of it if no part was close enough */
   readonly adapter: TrainedWeights;
   readonly gate: GateResult;

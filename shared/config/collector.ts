@@ -67,6 +67,29 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'samples also teach earlier wishes of the same access key that still stand; with wishPatience 0 none do',
     ),
+  autoRollback: z
+    .boolean()
+    .default(true)
+    .describe('a version whose answers get clearly more bad verdicts than those before it is rolled back'),
+  rollbackAlpha: z
+    .number()
+    .gt(0)
+    .max(0.5)
+    .default(0.01)
+    .describe(
+      'largest chance, per promotion, of an automatic rollback although the rate of bad verdicts is the same',
+    ),
+  rollbackMargin: z
+    .number()
+    .min(0)
+    .max(0.9)
+    .default(0)
+    .describe('rise in the rate of bad verdicts that is tolerated without a rollback'),
+  rollbackPause: z
+    .int()
+    .min(1)
+    .default(3)
+    .describe('automatic rollbacks within twenty batches after which learning pauses'),
   atLeastOne: z
     .boolean()
     .default(true)

@@ -38,6 +38,7 @@ import { TurnFeedback } from './turn-feedback.ts';
 import { TurnSkipped } from './turn-skipped.ts';
 import { TurnWithdrawn } from './turn-withdrawn.ts';
 import { TurnsForgotten } from './turns-forgotten.ts';
+import { VerdictRecorded } from './verdict-recorded.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
 import { VoteFailed } from './vote-failed.ts';
@@ -75,6 +76,7 @@ export const catalogue = [
   VoteFailed,
   JudgmentReached,
   JudgmentRevised,
+  VerdictRecorded,
   SampleReady,
   SampleDropped,
   SampleWithdrawn,
@@ -123,6 +125,7 @@ export type ClawLoopEvent =
   | VoteFailed
   | JudgmentReached
   | JudgmentRevised
+  | VerdictRecorded
   | SampleReady
   | SampleDropped
   | SampleWithdrawn

@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
 
 export type VersionView = {
@@ -17,9 +18,19 @@ export type VersionView = {
   fingerprint: string;
 };
 
+type RollbackView = Required<Pick<PolicyRolledBack['data'], 'from' | 'to' | 'cause' | 'reason'>> & {
+  readonly id: string;
+  readonly time: string;
+  readonly figures: PolicyRolledBack['data']['figures'];
+  readonly hadEffect: boolean;
+};
+
 /** The versions of an adapter, with batch and outcome, and the lineage. */
 export function createPolicyView(adapter: string) {
   const versions = new Map<number, VersionView>();
+  const rollbacks = new Map<string, RollbackView>();
+  /** reason of the pause after a rollback, by the rollback's id */
+  const pauses = new Map<string, string>();
   let head: HeadState = initialHead;
   const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
   const on = (event: ClawLoopEvent): void => {
@@ -56,6 +67,9 @@ export function createPolicyView(adapter: string) {
       const { batchId, reason, detail } = event.data;
       settle(batchId, `rejected: ${reason}`, detail);
     }
+    if (event.type === 'policy.rolled-back') noteRollback(event);
+    if (event.type === 'learning.paused' && event.data.rollback !== undefined)
+      pauses.set(event.data.rollback, event.data.reason ?? '');
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
     head = applyHead(head, event);
   };
@@ -64,5 +78,20 @@ export function createPolicyView(adapter: string) {
     if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
       Object.assign(version, { state, detail });
   };
-  return { on, versions: versions as ReadonlyMap<number, VersionView>, head: () => head };
+  const noteRollback = (event: PolicyRolledBack) => {
+    if (head.commands[event.id] || rollbacks.has(event.id)) return;
+    const { from, to, cause = 'operator', reason = '', figures } = event.data;
+    const hadEffect = applyHead(head, event).head === to;
+    rollbacks.set(event.id, { id: event.id, time: event.time, from, to, cause, reason, figures, hadEffect });
+    const version = versions.get(from);
+    if (hadEffect && version?.state === 'promoted')
+      version.state = cause === 'automatic' ? 'rolled back by verdicts' : 'rolled back';
+  };
+  return {
+    on,
+    versions: versions as ReadonlyMap<number, VersionView>,
+    head: () => head,
+    /** in log order */
+    rollbacks: () => [...rollbacks.values()].map((one) => ({ ...one, pause: pauses.get(one.id) })),
+  };
 }
