@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
  * Puts a bench's tables between their two marks in docs/understand/benchmarks.md. Rejects when the page has no such
  * marks.
  */
-export async function writeTables(bench: 'policy' | 'load' | 'people', text: string): Promise<void> {
+export async function writeTables(
+  bench: 'policy' | 'load' | 'people' | 'rollback',
+  text: string,
+): Promise<void> {
   const [begin, end] = [`<!-- tables of the ${bench}: begin -->`, `<!-- tables of the ${bench}: end -->`];
   const page = fileURLToPath(new URL('../../docs/understand/benchmarks.md', import.meta.url));
   const before = await readFile(page, 'utf8');

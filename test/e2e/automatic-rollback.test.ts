@@ -73,4 +73,11 @@ describe('a version that its person dislikes', () => {
     expect(await on.run('audit')).toMatch(/automatic rollbacks +1[\s\S]*balances/);
     expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
   }, 120_000);
+
+  test('an operator may return to it, and the audits tell both rollbacks apart', async () => {
+    expect(await on.run('policy', 'rollback', '1')).toMatch(/the head is v1/);
+    await until('v1 is served again', async () => (await servedVersion()) === 1);
+    expect(await on.run('policy', 'list')).toMatch(/v0 rolled back to v1 by an operator/);
+    expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
+  }, 120_000);
 });
