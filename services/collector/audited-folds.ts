@@ -5,6 +5,9 @@ import { attribute } from './attribute.ts';
 import { COLLECTOR } from './source.ts';
 import { submit } from './submit.ts';
 
+/** An operator rolls back and pauses, too, and a trainer ends a batch without a canary. */
+const sharedTypes = ['policy.rolled-back', 'learning.paused', 'policy.promoted', 'policy.rejected'] as const;
+
 /** The collector's folds, each with the events that only it writes. */
 export const auditedFolds: readonly AuditedFold[] = [
   {
@@ -25,8 +28,8 @@ export const auditedFolds: readonly AuditedFold[] = [
     fold: submit as Fold<unknown>,
     decides: [
       ...(['batch.submitted', 'sample.dropped', 'wish.set-aside', 'wish.taken-up'] as const),
-      ...(['policy.rolled-back', 'learning.paused'] as const),
+      ...sharedTypes,
     ],
-    shared: { types: ['policy.rolled-back', 'learning.paused'], source: COLLECTOR },
+    shared: { types: sharedTypes, source: COLLECTOR },
   },
 ];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { LearningResumed } from '../../shared/events/learning-resumed.ts';
+import { PolicyCanaryStarted } from '../../shared/events/policy-canary-started.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
@@ -18,7 +19,8 @@ const settings: SubmitSettings = {
   maxStaleness: 3,
   training: defaultTrainingSettings('claw-nano').settings,
   // weak on purpose, so that many versions are rolled back
-  watch: { alpha: 0.2, margin: 0, pauseAfter: 3 },
+  watch: { alpha: 0.2, margin: 0, pauseAfter: 2 },
+  canary: { alpha: 0.2, margin: 0.3, turns: 8, hours: 1e9 },
 };
 const adapter = 'default';
 const written = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
@@ -52,7 +54,8 @@ function runHistory(seed: number, steps: number) {
     () => {
       const state = view();
       const path = lineage(viewOf(state), state.head);
-      const version = path[Math.min(under(3), path.length - 1)]!;
+      const onCanary = random() < 0.5 ? state.canary?.to : undefined;
+      const version = onCanary ?? path[Math.min(under(3), path.length - 1)]!;
       topic.push(verdictRecorded(id('t'), version, isBad(version) ? -1 : 1, { key: `k${under(3)}` }));
     },
     () => void topic.push(sampleReady(id('s'), `session ${under(9)}`, view().head)),
@@ -60,23 +63,26 @@ function runHistory(seed: number, steps: number) {
       const { open } = view();
       if (open === null) return;
       const data = { batchId: open.batchId, adapter };
-      topic.push(
-        random() < 0.8
-          ? PolicyPromoted.create({
-              ...written(`${open.batchId}/promoted`),
-              data: {
-                ...data,
-                from: open.parent,
-                to: open.n,
-                checkpoint: `c${open.n}`,
-                digest: `d${open.n}`,
-              },
-            })
-          : PolicyRejected.create({
-              ...written(`${open.batchId}/rejected`),
-              data: { ...data, reason: 'collapse', detail: '' },
-            }),
-      );
+      const candidate = { from: open.parent, to: open.n, checkpoint: `c${open.n}`, digest: `d${open.n}` };
+      // all attempts at a batch agree
+      if (open.n % 5 === 0)
+        topic.push(
+          PolicyRejected.create({
+            ...written(`${open.batchId}/rejected`),
+            data: { ...data, reason: 'collapse', detail: '' },
+          }),
+        );
+      else if (open.n % 5 < 3)
+        topic.push(
+          PolicyPromoted.create({ ...written(`${open.batchId}/promoted`), data: { ...data, ...candidate } }),
+        );
+      else
+        topic.push(
+          PolicyCanaryStarted.create({
+            ...written(`${open.batchId}/canary`),
+            data: { ...data, ...candidate, share: 0.5 },
+          }),
+        );
     },
     () => {
       if (random() < 0.85) return;
@@ -151,12 +157,18 @@ function walk(topic: readonly ClawLoopEvent[]): readonly string[] {
 }
 
 test('readers of the log agree on the head, and no automatic rollback is undone but by an operator', () => {
-  const seen = { automatic: 0, paused: 0 };
-  for (let seed = 1; seed <= 60; seed++) {
+  const seen = { automatic: 0, paused: 0, afterCanary: 0, failedCanary: 0 };
+  for (let seed = 1; seed <= 40; seed++) {
     const { topic, rows } = runHistory(seed, 400);
     const state = topic.reduce(applyHead, initialHead);
     const view = headView(openDraft(rows));
-    expect([seed, view.head, view.n, view.open]).toEqual([seed, state.head, state.n, state.open]);
+    expect([seed, view.head, view.n, view.open, view.canary ?? null]).toEqual([
+      seed,
+      state.head,
+      state.n,
+      state.open,
+      state.canary ?? null,
+    ]);
     for (const [number, version] of Object.entries(state.versions))
       expect(view.version(Number(number))).toEqual(version);
     expect([seed, ...walk(topic)]).toEqual([seed]);
@@ -168,8 +180,16 @@ test('readers of the log agree on the head, and no automatic rollback is undone 
     );
     seen.automatic += rollbacks.length;
     seen.paused += topic.filter(({ type }) => type === 'learning.paused').length;
+    seen.afterCanary += topic.filter(
+      ({ id, source }) => id.endsWith('/promoted') && source === 'clawloop/collector',
+    ).length;
+    seen.failedCanary += topic.filter(
+      ({ id, source }) => id.endsWith('/rejected') && source === 'clawloop/collector',
+    ).length;
     expect(new Set(rollbacks.map(({ id }) => id)).size).toBe(rollbacks.length);
   }
   expect(seen.automatic).toBeGreaterThan(30);
   expect(seen.paused).toBeGreaterThan(0);
+  expect(seen.afterCanary).toBeGreaterThan(10);
+  expect(seen.failedCanary).toBeGreaterThan(10);
 });

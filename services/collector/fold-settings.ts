@@ -62,6 +62,14 @@ export type WatchSettings = {
   readonly pauseAfter: number;
 };
 
+/** When verdicts decide about a canary. `alpha`: for each of its two endings, the chance that it is wrong. */
+export type CanarySettings = {
+  readonly alpha: number;
+  readonly margin: number;
+  readonly turns: number;
+  readonly hours: number;
+};
+
 /** Settings of `submit`. */
 export type SubmitSettings = {
   /** samples per batch */
@@ -79,6 +87,8 @@ export type SubmitSettings = {
   readonly standingWishes?: boolean;
   /** Verdicts roll a version back. Absent (logs of earlier programs): they do not. */
   readonly watch?: WatchSettings;
+  /** Used while a candidate is on canary. Absent (logs of earlier programs): the defaults of the settings. */
+  readonly canary?: CanarySettings;
   /** for adapters with a method other than that in `training` */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
   /** for adapters with a distillation other than that in `training` */

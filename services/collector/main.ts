@@ -88,6 +88,14 @@ const onEmitted = (events: readonly ClawLoopEvent[]): void => {
         'version rolled back by its verdicts',
       );
     }
+    if (event.type === 'policy.promoted' || event.type === 'policy.rejected') {
+      const { adapter, batchId, figures } = event.data;
+      const why = event.type === 'policy.promoted' ? event.data.reason : event.data.detail;
+      logger.info(
+        { adapter, batch: batchId, reason: why, ...figures },
+        event.type === 'policy.promoted' ? 'canary promoted' : 'canary rejected',
+      );
+    }
     if (event.type === 'learning.paused')
       logger.warn(
         { adapter: event.data.adapter, reason: event.data.reason },

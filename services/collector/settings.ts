@@ -6,7 +6,13 @@ import type {
 } from '../../shared/events/training-settings.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
-import type { AssembleSettings, AttributeSettings, SubmitSettings, WatchSettings } from './fold-settings.ts';
+import type {
+  AssembleSettings,
+  AttributeSettings,
+  CanarySettings,
+  SubmitSettings,
+  WatchSettings,
+} from './fold-settings.ts';
 
 /** The settings of `submit`. They are committed with the position at which they take effect. */
 export function submitSettings(config: CollectorConfig): SubmitSettings {
@@ -24,6 +30,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
       watch: config.autoRollback ? watchSettings(config) : undefined,
+      canary: training.canaryShare > 0 ? canarySettings(config) : undefined,
     }),
     training,
     adapterMethods: adapterMethods(config),
@@ -35,6 +42,18 @@ const watchSettings = ({ rollbackAlpha, rollbackMargin, rollbackPause }: Collect
   alpha: rollbackAlpha,
   margin: rollbackMargin,
   pauseAfter: rollbackPause,
+});
+
+const canarySettings = ({
+  rollbackAlpha,
+  canaryMargin,
+  canaryTurns,
+  canaryHours,
+}: CollectorConfig): CanarySettings => ({
+  alpha: rollbackAlpha,
+  margin: canaryMargin,
+  turns: canaryTurns,
+  hours: canaryHours,
 });
 
 /** ms that samples wait for a full batch; undefined: no limit. */

@@ -62,17 +62,22 @@ const newRow = (version: number): VersionRow => ({ ...noTurns, stretch: version,
 /** Whether the fold waits for a decision of its own to become part of the log. */
 export const awaitsDecision = (draft: Draft): boolean => tables(draft).watch.get('now')?.awaits !== undefined;
 
-/** Counts a verdict, and rolls a version back if this verdict shows that it is worse. */
+/** Whether a verdict counts: it is no copy, and says something about the version that answered. */
+export function isCounted(draft: Draft, event: VerdictRecorded & InputEvent): boolean {
+  const { turnId } = event.data;
+  const counted = settledIds(draft);
+  if (counted.has(turnId)) return false;
+  counted.add(turnId, event);
+  return !isChangeOfMind(draft, event.data);
+}
+
+/** Adds a verdict that counts, and rolls a version back if this verdict shows that it is worse. */
 export function watchVerdict(
   draft: Draft,
-  event: VerdictRecorded & InputEvent,
+  event: VerdictRecorded,
   settings: WatchSettings,
 ): readonly ClawLoopEvent[] {
-  const { turnId, version, score } = event.data;
-  const counted = settledIds(draft);
-  if (counted.has(turnId)) return [];
-  counted.add(turnId, event);
-  if (isChangeOfMind(draft, event.data)) return [];
+  const { version, score } = event.data;
   const { versions, watch } = tables(draft);
   const row = versions.get(String(version)) ?? newRow(version);
   versions.set(String(version), { ...row, ...addTally(row, { turns: 1, bad: score < 0 ? 1 : 0 }) });
@@ -174,7 +179,8 @@ function rollbackOf(
 /** Starts to watch a version. Call it once the head has moved to it. */
 export function watchPromoted(draft: Draft, { data: { from, to } }: PolicyPromoted): void {
   const { versions } = tables(draft);
-  if (versions.get(String(to)) !== undefined || headView(draft).head !== to) return;
+  const known = versions.get(String(to)) ?? newRow(to); // a canary has verdicts
+  if (known.since !== to || headView(draft).head !== to) return;
   const parent = versions.get(String(from)) ?? newRow(from);
   let [turns, steps] = [0, 0];
   for (const view = headView(draft), at = { version: from }; ; ) {
@@ -186,7 +192,7 @@ export function watchPromoted(draft: Draft, { data: { from, to } }: PolicyPromot
   }
   const isWhole = turns >= STRETCH || steps >= LONGEST_STRETCH;
   const { stretch, since } = isWhole ? { stretch: to, since: parent.stretch } : parent;
-  versions.set(String(to), { ...noTurns, stretch, since });
+  versions.set(String(to), { ...known, stretch, since });
 }
 
 /** Reads decisions: an operator's, and those of this fold, which now take effect. Repeated rollbacks pause learning. */

@@ -90,6 +90,26 @@ export const CollectorConfig = CommonConfig.extend({
     .min(1)
     .default(3)
     .describe('automatic rollbacks within twenty batches after which learning pauses'),
+  canaryMargin: z
+    .number()
+    .gt(0)
+    .max(0.9)
+    .default(0.1)
+    .describe(
+      'a canary whose rate of bad verdicts is surely not higher than that of its parent by this much is promoted',
+    ),
+  canaryTurns: z
+    .int()
+    .min(1)
+    .default(200)
+    .describe(
+      'verdicts on a canary after which it is promoted unless its rate of bad verdicts is higher by the margin',
+    ),
+  canaryHours: z
+    .number()
+    .positive()
+    .default(72)
+    .describe('hours after which the same rule decides about a canary with fewer verdicts'),
   atLeastOne: z
     .boolean()
     .default(true)

@@ -18,6 +18,7 @@ import { JudgmentRevised } from './judgment-revised.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
+import { PolicyCanaryStarted } from './policy-canary-started.ts';
 import { PolicyLoaded } from './policy-loaded.ts';
 import { PolicyPromoted } from './policy-promoted.ts';
 import { PolicyRejected } from './policy-rejected.ts';
@@ -87,6 +88,7 @@ export const catalogue = [
   LearningPaused,
   LearningResumed,
   PolicyTrained,
+  PolicyCanaryStarted,
   PolicyPromoted,
   PolicyRejected,
   PolicyUpdateFailed,
@@ -136,6 +138,7 @@ export type ClawLoopEvent =
   | LearningPaused
   | LearningResumed
   | PolicyTrained
+  | PolicyCanaryStarted
   | PolicyPromoted
   | PolicyRejected
   | PolicyUpdateFailed

@@ -47,6 +47,22 @@ test.each([0.1, 0.5, 0.9])(
   },
 );
 
+test('with a margin below 0, as for a canary that is not worse, the bound holds as well', () => {
+  const turns = 12;
+  let chance = 0;
+  for (let bad = 0; bad <= turns; bad++)
+    chance +=
+      binomial(turns, bad, 0.6) *
+      chanceToFire({ turns, bad }, { rate: 0.3, margin: -0.3, turns: 40 }, 0.2).fired;
+  expect(chance).toBeLessThanOrEqual(0.2);
+  expect(chance).toBeGreaterThan(0);
+  for (const before of [0, 12])
+    for (const bad of [0, 12])
+      expect(
+        evidenceOfWorse({ before: { turns, bad: before }, after: { turns, bad }, margin: -0.3 }),
+      ).not.toBeNaN();
+});
+
 test('at the margin itself the bound holds, too', () => {
   const turns = 12;
   let chance = 0;

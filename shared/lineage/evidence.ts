@@ -12,7 +12,7 @@ export type Arms = {
   /** verdicts on the version compared with */
   readonly before: Tally;
   readonly after: Tally;
-  /** difference of the two rates that is not yet worse, 0 to 1 */
+  /** difference of the two rates that is not yet worse, -1 to 1; below 0 even a lower rate counts, if it is not lower by that */
   readonly margin: number;
 };
 
@@ -58,7 +58,8 @@ const STEPS = 50;
 function largestUnderHypothesis({ before, after, margin }: Arms): number {
   const at = (rate: number) => logLikelihood(before, rate) + logLikelihood(after, rate + margin);
   const slope = (rate: number) => slopeOf(before, rate) + slopeOf(after, rate + margin);
-  let [low, high] = [badShare(before), badShare(after) - margin];
+  let low = Math.max(badShare(before), -margin);
+  let high = Math.min(badShare(after) - margin, 1 - Math.max(0, margin));
   for (let step = 0; step < STEPS; step++) {
     const middle = (low + high) / 2;
     if (slope(middle) > 0) low = middle;

@@ -114,6 +114,7 @@ const deps: ApiDeps = {
   answers: openRecordedAnswers(dataFolder(folder).answers),
   head: onlyBase,
   unserved: () => undefined,
+  canaryOf: () => undefined,
   leases: noLeases,
   sessions: noSessions,
   namedSessions: { lanesOf: no, ended: () => {} },

@@ -26,6 +26,7 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'sample.withdrawn': ({ sampleId }) => `${sampleId}/withdrawn`,
   'batch.submitted': ({ batchId }) => batchId,
   'policy.trained': ({ batchId }) => `${batchId}/trained`,
+  'policy.canary-started': ({ batchId }) => `${batchId}/canary`,
   'policy.promoted': ({ batchId }) => `${batchId}/promoted`,
   'policy.rejected': ({ batchId }) => `${batchId}/rejected`,
   'policy.update-failed': ({ batchId }) => `${batchId}/update-failed`,

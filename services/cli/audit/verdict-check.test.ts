@@ -70,6 +70,24 @@ test.each<[string, Facts, RegExp]>([
     [event('learning.paused', 'b/rolled-back/paused', { rollback: 'b/rolled-back' })],
     /pauses learning after b\/rolled-back/,
   ],
+  [
+    'a canary that never started',
+    event('policy.rejected', 'b1/rejected', { batchId: 'b1', reason: 'canary', detail: '' }),
+    /ends a canary that never started/,
+  ],
+  [
+    'evidence of a canary that its counts do not give',
+    [
+      event('policy.canary-started', 'b1/canary', { batchId: 'b1', from: 0, to: 1, share: 0.1 }),
+      event('policy.rejected', 'b1/rejected', {
+        batchId: 'b1',
+        reason: 'canary',
+        detail: '',
+        figures: { turnsOfParent: 9, badOfParent: 0, turns: 9, bad: 9, margin: 0.1, evidenceOfWorse: 3 },
+      }),
+    ],
+    /has evidenceOfWorse 3, but its counts give/,
+  ],
 ])('%s is a violation', (_, facts, what) => {
   expect(about(facts, what)).toHaveLength(1);
 });

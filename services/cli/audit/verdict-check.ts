@@ -11,16 +11,20 @@ type Adapter = {
 
 /** The event has four digits. */
 const ROUNDING = 1e-3;
+const isNear = (value: number, computed: number): boolean =>
+  Math.abs(computed - value) <= ROUNDING * Math.max(1, computed);
 
 /**
  * Checks that a recorded verdict is that of its turn, that an automatic rollback leads to the parent for numbers
- * that justify it, and that it counts no verdict that is not in the log. Feed it turns before training.
+ * that justify it, and that it counts no verdict that is not in the log; that the figures of a canary agree. Feed it turns before training.
  */
 export function createVerdictCheck(violation: ReportViolation) {
   const versions = new Map<string, number>();
   const scores = new Map<string, number | null>();
   const recorded = new Set<string>();
   const rollbacks = new Set<string>();
+  /** batches whose candidate was on canary */
+  const canaries = new Set<string>();
   const adapters = new Map<string, Adapter>();
   const adapterOf = (name: string): Adapter => {
     const known = adapters.get(name) ?? { verdicts: new Map(), parents: new Map() };
@@ -58,8 +62,7 @@ export function createVerdictCheck(violation: ReportViolation) {
     const { turns, bad, turnsBefore, badBefore, evidence, alpha, margin } = figures;
     const before = { turns: turnsBefore, bad: badBefore };
     const again = evidenceOfWorse({ before, after: { turns, bad }, margin });
-    if (!(Math.abs(again - evidence) <= ROUNDING * Math.max(1, again)))
-      wrong(`with the evidence ${evidence}, but its counts give ${again}`);
+    if (!isNear(evidence, again)) wrong(`with the evidence ${evidence}, but its counts give ${again}`);
     if (evidence * (1 + ROUNDING) < 1 / alpha)
       wrong(`although the evidence ${evidence} is less than ${1 / alpha}`);
     let inLog = { turns: 0, bad: 0 };
@@ -70,6 +73,28 @@ export function createVerdictCheck(violation: ReportViolation) {
         `${id} counts ${bad} of ${turns} bad verdicts since v${from} of ${subject}, but the log has ${inLog.bad} of ${inLog.turns}`,
         'training',
       );
+  };
+
+  const onCanaryEnd = (
+    id: string,
+    {
+      batchId,
+      figures = {},
+    }: { readonly batchId: string; readonly figures?: Readonly<Record<string, number>> | undefined },
+  ): void => {
+    if (!canaries.has(batchId)) violation(`${id} ends a canary that never started`, 'training');
+    const { turnsOfParent = 0, badOfParent = 0, turns = 0, bad = 0, margin = 0 } = figures;
+    const [parent, candidate] = [
+      { turns: turnsOfParent, bad: badOfParent },
+      { turns, bad },
+    ];
+    const again = {
+      evidenceOfWorse: evidenceOfWorse({ before: parent, after: candidate, margin: 0 }),
+      evidenceOfNotWorse: evidenceOfWorse({ before: candidate, after: parent, margin: -margin }),
+    };
+    for (const [name, value] of Object.entries(again))
+      if (figures[name] !== undefined && !isNear(figures[name], value))
+        violation(`${id} has ${name} ${figures[name]}, but its counts give ${value}`);
   };
 
   return {
@@ -90,7 +115,14 @@ export function createVerdictCheck(violation: ReportViolation) {
         case 'verdict.recorded':
           onVerdict(event);
           break;
+        case 'policy.canary-started':
+          canaries.add(event.data.batchId);
+          break;
+        case 'policy.rejected':
+          if (event.data.reason === 'canary') onCanaryEnd(event.id, event.data);
+          break;
         case 'policy.promoted': {
+          if (event.data.figures !== undefined) onCanaryEnd(event.id, event.data);
           const { parents } = adapterOf(event.subject);
           if (!parents.has(event.data.to)) parents.set(event.data.to, event.data.from);
           break;

@@ -18,6 +18,10 @@ export type VersionView = {
   fingerprint: string;
 };
 
+/** The counts and the evidence of a canary, for `policy show`. */
+const withNumbers = (why = '', figures: Readonly<Record<string, number>> = {}): string =>
+  [why, ...Object.entries(figures).map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(', ');
+
 type RollbackView = Required<Pick<PolicyRolledBack['data'], 'from' | 'to' | 'cause' | 'reason'>> & {
   readonly id: string;
   readonly time: string;
@@ -59,13 +63,26 @@ export function createPolicyView(adapter: string) {
       const { digest, checkpoint, metrics, milliseconds, fingerprint } = event.data;
       Object.assign(version, { digest, checkpoint, metrics, milliseconds, fingerprint, state: 'trained' });
     }
+    if (event.type === 'policy.canary-started') {
+      const version = byBatch(event.data.batchId);
+      if (version?.state === 'trained') version.state = `canary, ${100 * event.data.share} % of the sessions`;
+    }
     if (event.type === 'policy.promoted') {
-      const { batchId, from } = event.data;
-      settle(batchId, from === head.head ? 'promoted' : 'not served: parent-rolled-back');
+      const { batchId, from, reason } = event.data;
+      const state = from === head.head ? 'promoted' : 'not served: parent-rolled-back';
+      settle(
+        batchId,
+        reason === undefined ? state : `${state} after its canary`,
+        withNumbers(reason, event.data.figures),
+      );
     }
     if (event.type === 'policy.rejected') {
       const { batchId, reason, detail } = event.data;
-      settle(batchId, `rejected: ${reason}`, detail);
+      settle(
+        batchId,
+        `rejected: ${reason}`,
+        reason === 'canary' ? withNumbers(detail, event.data.figures) : detail,
+      );
     }
     if (event.type === 'policy.rolled-back') noteRollback(event);
     if (event.type === 'learning.paused' && event.data.rollback !== undefined)
@@ -75,7 +92,7 @@ export function createPolicyView(adapter: string) {
   };
   const settle = (batchId: string, state: string, detail = '') => {
     const version = byBatch(batchId);
-    if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
+    if (version !== undefined && /^(?:training|trained|canary,)/.test(version.state))
       Object.assign(version, { state, detail });
   };
   const noteRollback = (event: PolicyRolledBack) => {

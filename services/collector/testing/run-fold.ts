@@ -55,6 +55,10 @@ export function brief(event: ClawLoopEvent): string {
       return `revised ${event.data.turnId}: ${event.data.score} [${event.data.hints.join(' | ')}]`;
     case 'verdict.recorded':
       return `verdict ${event.data.turnId}: ${event.data.score} for v${event.data.version}`;
+    case 'policy.promoted':
+      return `promoted v${event.data.to}`;
+    case 'policy.rejected':
+      return `rejected ${event.data.batchId}: ${event.data.reason}`;
     case 'policy.rolled-back':
       return `rolled back v${event.data.from} to v${event.data.to}`;
     case 'sample.ready':

@@ -22,8 +22,8 @@ import { rollbackTables } from './report.ts';
 import { type BadOutcome, type GoodOutcome, type Lengths, runBad, runGood } from './run.ts';
 
 /** Raised when the bench itself changes what a run does. */
-const REVISION = 1;
-const lengths: Lengths = { before: 8, between: 1, patience: 12, good: 12 };
+const REVISION = 2;
+const lengths: Lengths = { before: 10, between: 2, patience: 10, good: 12 };
 
 const { values } = parseArgs({
   options: {
@@ -37,8 +37,18 @@ const { values } = parseArgs({
 const seeds = listOf(values.seeds).map(Number);
 
 const named = (name: string): Person => people.find((person) => person.name === name)!;
-/** Wants plain sentences that say something. */
-const demanding: Person = { ...named('direct'), name: 'direct, wants content too', wantsContent: true };
+/** Characters that nobody reads to the end. */
+const TOO_LONG = 300;
+/** Likes most answers of the base: those that say something and end. Presses a thumb, so every verdict is heard. */
+const content: Person = {
+  ...named('thumbs only'),
+  name: 'content',
+  wantsContent: true,
+  taste: () => ({
+    name: 'not too long',
+    faults: (answer) => (answer.length > TOO_LONG ? ['long'] : []),
+  }),
+};
 const changing: Person = {
   ...named('direct'),
   name: 'changes their mind after six sessions',
@@ -98,7 +108,7 @@ async function runAll(): Promise<void> {
       const hooks = { signal: stop.signal, onSession: (share: number) => progress.at(name, share) };
       const result =
         person === undefined
-          ? { bad: await runBad(bench, demanding, { seed, lengths }, hooks) }
+          ? { bad: await runBad(bench, content, { seed, lengths }, hooks) }
           : { good: await runGood(bench, person, { seed, lengths }, hooks) };
       await addJsonLine(values.results, { protocol, name, ...result } satisfies Line);
       progress.done(`${name}: ${JSON.stringify('bad' in result ? result.bad : result.good)}`);

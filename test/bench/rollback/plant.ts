@@ -10,7 +10,7 @@ type Sample = SampleReady['data'];
 
 /** Kinds of bad candidates, and what is done to make one. */
 export const badKinds = {
-  'weights noised': 'random numbers are added to the weights, three times as large as these are',
+  'weights noised': 'random numbers are added to the weights, ten times as large as these are',
   'inverted verdicts': 'praise trains as blame and blame as praise',
   collapsed: 'one short answer is taught for every request',
   'length bomb': 'answers without an end are taught',
@@ -21,17 +21,17 @@ export const badKindNames = Object.keys(badKinds) as readonly BadKind[];
 
 /** Answers are cut off at 120 tokens. */
 const LONG = 110;
-const NOISE = 3;
+const NOISE = 10;
 const ROUNDS = 12;
 /** Samples that a bad candidate is taught with. */
 const TAUGHT = 8;
 
-/** What the trainer's own gate says of a bad candidate, and the weights that it would let pass. */
+/** What the trainer's own gate says of a bad candidate, and the candidate as it is without a gate. */
 export type Planted = { readonly candidate: Candidate; readonly gated: GatedStep };
 
 /**
  * A bad candidate in the place of an honest one, on the same parent. Its gate is the trainer's own, with the batch's
- * settings; `candidate` passes it in any case, so that the verdicts can be seen at work.
+ * settings. `candidate` is whole and passes in any case, so that the verdicts can be seen at work.
  *
  * @param known samples of the run so far, oldest first
  */
@@ -55,8 +55,7 @@ export function plant(
   const from = input.parent?.adapter ?? engine.createAdapter({ ...settings, seed: input.batch.seed });
   const stride = { parent: input.parent?.adapter, from, to: bad, sequences, earlier: input.earlier };
   const gated = gate(engine, stride, settings);
-  const adapter = gated.gate.passed ? gated.adapter : bad;
-  return { candidate: { ...honest, adapter, gate: { passed: true } }, gated };
+  return { candidate: { ...honest, adapter: bad, gate: { passed: true } }, gated };
 }
 
 function noised(adapter: TrainedWeights): TrainedWeights {

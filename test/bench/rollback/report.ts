@@ -38,14 +38,18 @@ export function rollbackTables(bad: readonly BadOutcome[], good: readonly GoodOu
     const own = bad.filter((one) => one.kind === kind);
     const stopped = own.filter(({ refused }) => refused !== null);
     const reasons = [...new Set(stopped.map(({ refused }) => refused))].join(', ');
+    const parts = own
+      .flatMap(({ refused, part }) => (refused === null ? [`${Math.round(8 * part)}/8`] : []))
+      .join(', ');
     const back = own.flatMap(({ rollback }) => (rollback === null ? [] : [rollback]));
-    const turns = back.map((one) => `${one.bad} of ${one.turns}`).join(', ');
+    const turns = own.map(({ seen }) => `${seen.bad} of ${seen.turns}`).join(', ');
     const before = back.map((one) => `${one.badBefore} of ${one.turnsBefore}`).join(', ');
     const either = own.filter(({ refused, rollback }) => refused !== null || rollback !== null).length;
     return [
       kind,
       badKinds[kind],
       `${stopped.length} of ${own.length}${reasons === '' ? '' : ` (${reasons})`}`,
+      parts === '' ? '-' : parts,
       `${back.length} of ${own.length}`,
       turns === '' ? '-' : turns,
       before === '' ? '-' : before,
@@ -57,6 +61,7 @@ export function rollbackTables(bad: readonly BadOutcome[], good: readonly GoodOu
       'bad candidate',
       'made by',
       'stopped by the gate',
+      'else: part of the step that passes',
       'without a gate: rolled back',
       'bad verdicts on it',
       'before it',

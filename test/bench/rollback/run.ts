@@ -5,6 +5,7 @@ import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { VerdictFigures } from '../../../shared/events/verdict-figures.ts';
+import { addTally, noTurns, type Tally } from '../../../shared/lineage/evidence.ts';
 import type { Person } from '../../people/people.ts';
 import { type Client, holdSession } from '../../people/session.ts';
 import { type Loop, openLoop } from '../learning/loop.ts';
@@ -15,12 +16,14 @@ import { type BadKind, badKindNames, plant } from './plant.ts';
 export type BadOutcome = {
   readonly kind: BadKind;
   readonly seed: number;
-  /** why the gate refuses it; null: it lets it pass, as a whole or in part */
+  /** why the gate refuses it; null: it lets a part of it pass */
   readonly refused: string | null;
   /** share of the step that the gate lets pass */
   readonly part: number;
   /** of the automatic rollback once it is served without a gate; null: it was not rolled back */
   readonly rollback: Pick<VerdictFigures, 'turns' | 'bad' | 'turnsBefore' | 'badBefore' | 'evidence'> | null;
+  /** verdicts on its answers */
+  readonly seen: Tally;
   /** sessions that the person chatted with it */
   readonly sessions: number;
 };
@@ -33,7 +36,6 @@ export type GoodOutcome = {
   readonly refused: number;
   readonly rolledBack: number;
   readonly verdicts: number;
-  /** largest evidence against any of them */
   readonly sessions: number;
 };
 
@@ -66,6 +68,7 @@ export async function runBad(
 ): Promise<readonly BadOutcome[]> {
   const known: SampleReady['data'][] = [];
   const rollbacks: PolicyRolledBack[] = [];
+  const verdicts = new Map<number, Tally>();
   let next: BadKind | undefined;
   let planted:
     | { readonly version: number; readonly refused: string | null; readonly part: number }
@@ -78,6 +81,13 @@ export async function runBad(
     onEvent: (event) => {
       if (event.type === 'sample.ready') known.push(event.data);
       if (event.type === 'policy.rolled-back') rollbacks.push(event);
+      if (event.type === 'verdict.recorded') {
+        const { version, score } = event.data;
+        verdicts.set(
+          version,
+          addTally(verdicts.get(version) ?? noTurns, { turns: 1, bad: score < 0 ? 1 : 0 }),
+        );
+      }
     },
     replace: (input, honest) => {
       if (next === undefined || planted !== undefined) return honest;
@@ -120,6 +130,7 @@ export async function runBad(
         refused,
         part,
         sessions,
+        seen: verdicts.get(version) ?? noTurns,
         rollback:
           rollback?.data.from === version
             ? ({ turns, bad, turnsBefore, badBefore, evidence } as BadOutcome['rollback'])

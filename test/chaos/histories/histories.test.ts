@@ -89,6 +89,6 @@ function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
 const RARE = [103, 30, 32, 34, 36];
 
 test.each(mutations)('a law breaks when $name', (mutation) => {
-  const seeds = [...Array.from({ length: 20 }, (_, i) => i + 1), ...RARE];
+  const seeds = [...RARE, ...Array.from({ length: 20 }, (_, i) => i + 1)];
   expect(seeds.some((seed) => isNoticed(mutation, seed))).toBe(true);
 });
