@@ -22,7 +22,7 @@ import { envelopeOf } from './source.ts';
  */
 
 /** Promotions of the served lineage that are watched. The trainer keeps their checkpoints. */
-export const WATCHED_STEPS = 8;
+const WATCHED_STEPS = 8;
 /** Verdicts after which a version has proved itself. */
 const MOST_TURNS = 100;
 /** Verdicts, or versions, of a stretch of the lineage. A version is compared with the stretch before its own, and the start of its own. */

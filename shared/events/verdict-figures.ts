@@ -11,4 +11,3 @@ export const verdictFigures = z.object({
   alpha: z.number().describe('the version is worse if the evidence reaches 1 / alpha'),
   margin: z.number(),
 });
-export type VerdictFigures = z.output<typeof verdictFigures>;

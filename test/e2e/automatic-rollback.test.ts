@@ -39,7 +39,7 @@ describe('a version that its person dislikes', () => {
   test('verdicts alone roll it back, once, also if the collector is killed meanwhile', async () => {
     let question = 0;
     for (let rated = 0; rated < 6; ) rated += await askAndRate(question++, 'up');
-    await until('v1 is served', async () => (await servedVersion()) === 1, 150_000);
+    await until('v1 is served', async () => (await servedVersion()) === 1, 240_000);
     for (let rated = 0; rated < 3; ) rated += await askAndRate(question++, 'down');
     process.kill((await on.loop.pids()).collector!, 'SIGKILL');
     for (let rated = 0; rated < 3; ) rated += await askAndRate(question++, 'down');

@@ -1,4 +1,4 @@
-// npm run bench:rollback [-- --seeds 1,2 --write-docs]: scripted people chat with claw-nano. Five bad candidates of
+// npm run bench:rollback [-- --seeds 1,2 --cases bad --write-docs]: scripted people chat with claw-nano. Five bad candidates of
 // different kinds take the place of what a step made, and candidates of true verdicts run beside them: which of them
 // does the gate stop, and which do verdicts roll back? In this process, without HTTP. What is done already is not
 // done again; Ctrl-C ends after the session that runs.
@@ -28,6 +28,7 @@ const lengths: Lengths = { before: 10, between: 2, patience: 10, good: 12 };
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1' },
+    cases: { type: 'string', default: 'bad,good' },
     backend: { type: 'string', default: 'auto' },
     results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
     'write-docs': { type: 'boolean', default: false },
@@ -101,6 +102,7 @@ async function runAll(): Promise<void> {
       { name: `bad candidates, seed ${seed}`, seed, person: undefined },
       ...goodPeople.map((person) => ({ name: `${person.name}, seed ${seed}`, seed, person })),
     ])
+    .filter(({ person }) => listOf(values.cases).includes(person === undefined ? 'bad' : 'good'))
     .filter(({ name }) => !known.has(name));
   const progress = createProgress(cases.length, process.stdout);
   try {

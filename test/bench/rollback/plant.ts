@@ -22,7 +22,8 @@ export const badKindNames = Object.keys(badKinds) as readonly BadKind[];
 /** Answers are cut off at 120 tokens. */
 const LONG = 110;
 const NOISE = 10;
-const ROUNDS = 12;
+/** Steps that make the fault: the answers to other requests take longer to drive out the right ones. */
+const roundsOf = (kind: BadKind): number => (kind === 'forgotten content' ? 48 : 12);
 /** Samples that a bad candidate is taught with. */
 const TAUGHT = 8;
 
@@ -45,7 +46,9 @@ export function plant(
   }: { readonly input: StepInput; readonly honest: Candidate; readonly known: readonly Sample[] },
 ): Planted {
   const bad =
-    kind === 'weights noised' ? noised(honest.adapter) : taught(engine, input, lessons(kind, known));
+    kind === 'weights noised'
+      ? noised(honest.adapter)
+      : taught(engine, input, lessons(kind, known), roundsOf(kind));
   const settings = recordedTrainingSettings.parse(input.batch.settings);
   const sequences = input.samples.map(({ tokens }) => ({
     promptIds: tokens.promptIds,
@@ -101,7 +104,12 @@ const lesson = (sample: Sample, responseIds: readonly number[], advantage: numbe
 });
 
 /** Trained until the fault is there, without a gate. */
-function taught(engine: LearningEngine, input: StepInput, samples: readonly Sample[]): TrainedWeights {
+function taught(
+  engine: LearningEngine,
+  input: StepInput,
+  samples: readonly Sample[],
+  rounds: number,
+): TrainedWeights {
   const {
     gateBaseKl: _,
     gateContent: _1,
@@ -122,7 +130,7 @@ function taught(engine: LearningEngine, input: StepInput, samples: readonly Samp
     },
   };
   let parent = input.parent;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const result = step(engine, { parent, batch, samples });
     if (result.kind !== 'candidate') break;
     parent = result;

@@ -4,7 +4,6 @@ import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
-import type { VerdictFigures } from '../../../shared/events/verdict-figures.ts';
 import { addTally, noTurns, type Tally } from '../../../shared/lineage/evidence.ts';
 import type { Person } from '../../people/people.ts';
 import { type Client, holdSession } from '../../people/session.ts';
@@ -21,7 +20,10 @@ export type BadOutcome = {
   /** share of the step that the gate lets pass */
   readonly part: number;
   /** of the automatic rollback once it is served without a gate; null: it was not rolled back */
-  readonly rollback: Pick<VerdictFigures, 'turns' | 'bad' | 'turnsBefore' | 'badBefore' | 'evidence'> | null;
+  readonly rollback: Pick<
+    NonNullable<PolicyRolledBack['data']['figures']>,
+    'turns' | 'bad' | 'turnsBefore' | 'badBefore' | 'evidence'
+  > | null;
   /** verdicts on its answers */
   readonly seen: Tally;
   /** sessions that the person chatted with it */
