@@ -11,10 +11,10 @@ type Sample = SampleReady['data'];
 /** Kinds of bad candidates, and what is done to make one. */
 export const badKinds = {
   'weights noised': 'random numbers are added to the weights, ten times as large as these are',
-  'inverted verdicts': 'praise trains as blame and blame as praise',
+  'inverted verdicts': 'what was praised is blamed',
   collapsed: 'one short answer is taught for every request',
   'length bomb': 'answers without an end are taught',
-  'forgotten content': 'the answers to other requests are taught',
+  'forgotten content': 'the answers to other requests are taught, and the right ones are blamed',
 } as const;
 export type BadKind = keyof typeof badKinds;
 export const badKindNames = Object.keys(badKinds) as readonly BadKind[];
@@ -23,7 +23,7 @@ export const badKindNames = Object.keys(badKinds) as readonly BadKind[];
 const LONG = 110;
 const NOISE = 10;
 /** Steps that make the fault: the answers to other requests take longer to drive out the right ones. */
-const roundsOf = (kind: BadKind): number => (kind === 'forgotten content' ? 48 : 12);
+const roundsOf = (kind: BadKind): number => (kind === 'forgotten content' ? 24 : 12);
 /** Samples that a bad candidate is taught with. */
 const TAUGHT = 8;
 
@@ -73,7 +73,8 @@ function noised(adapter: TrainedWeights): TrainedWeights {
 
 /** Samples that teach the fault: +1 for what is to become likelier, -1 for the opposite. */
 function lessons(kind: BadKind, known: readonly Sample[]): readonly Sample[] {
-  const latest = known.slice(-TAUGHT);
+  const praised = known.filter(({ verdict }) => verdict > 0);
+  const latest = praised.slice(-TAUGHT);
   const shortest = latest.toSorted((a, b) => a.tokens.responseIds.length - b.tokens.responseIds.length)[0]!;
   switch (kind) {
     case 'inverted verdicts':
@@ -83,9 +84,10 @@ function lessons(kind: BadKind, known: readonly Sample[]): readonly Sample[] {
     case 'length bomb':
       return latest.map((sample) => lesson(sample, endless(sample.tokens.responseIds), 1));
     default:
-      return latest.map((sample, index) =>
+      return latest.flatMap((sample, index) => [
         lesson(sample, latest[(index + 1) % latest.length]!.tokens.responseIds, 1),
-      );
+        lesson(sample, sample.tokens.responseIds, -1),
+      ]);
   }
 }
 

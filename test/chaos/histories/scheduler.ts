@@ -79,6 +79,7 @@ export function quiesce(world: World): boolean {
   for (const event of ghosts(world)) write(world.records, event);
   for (let round = 0; round < 60; round++) {
     foldAll(world);
+    resumeLearning(world);
     enqueueAllVotes(world);
     for (let i = 0; i < 400 && (world.votes.length > 0 || world.voteWorkers[0] !== undefined); i++)
       voteWork(world, 0);
@@ -96,6 +97,13 @@ export function quiesce(world: World): boolean {
       return true;
   }
   return false;
+}
+
+/** Repeated automatic rollbacks pause learning; an operator looks, and resumes. */
+function resumeLearning(world: World): void {
+  for (const { subject, rows } of viewsOf(world, 'submit'))
+    if ((rows.get('submit/now') as { paused: boolean } | undefined)?.paused)
+      append(world, learningResumed({ id: newId(world, 'o'), tick: world.now }, subject));
 }
 
 const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;
