@@ -99,11 +99,17 @@ export function quiesce(world: World): boolean {
   return false;
 }
 
-/** Repeated automatic rollbacks pause learning; an operator looks, and resumes. */
+/** Repeated automatic rollbacks pause learning; an operator looks, and resumes. A late copy of a pause is none. */
 function resumeLearning(world: World): void {
-  for (const { subject, rows } of viewsOf(world, 'submit'))
-    if ((rows.get('submit/now') as { paused: boolean } | undefined)?.paused)
-      append(world, learningResumed({ id: newId(world, 'o'), tick: world.now }, subject));
+  for (const adapter of adapters) {
+    const said = allEvents(world.records).filter(
+      ({ type, subject }) => type.startsWith('learning.') && subject === adapter,
+    );
+    const last = said.at(-1);
+    const isFirst = said.findIndex(({ id }) => id === last?.id) === said.length - 1;
+    if (isFirst && last?.type === 'learning.paused' && last.data.rollback !== undefined)
+      append(world, learningResumed({ id: newId(world, 'o'), tick: world.now }, adapter));
+  }
 }
 
 const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;
