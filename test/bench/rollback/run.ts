@@ -133,10 +133,11 @@ export async function runBad(
         part,
         sessions,
         seen: verdicts.get(version) ?? noTurns,
+        // the way back may lead further than to its parent
         rollback:
-          rollback?.data.from === version
-            ? ({ turns, bad, turnsBefore, badBefore, evidence } as BadOutcome['rollback'])
-            : null,
+          rollback === undefined
+            ? null
+            : ({ turns, bad, turnsBefore, badBefore, evidence } as BadOutcome['rollback']),
       });
       loop.say(LearningResumed.create({ ...command(`resume ${seed} ${kind}`), data: { adapter } }));
       for (let i = 0; i < lengths.between; i++) await chat();
