@@ -9,6 +9,8 @@ export type WaitingTurn = {
   readonly epoch: string;
   readonly adapter: string;
   readonly at: Position;
+  /** the version that answered, and the access key; absent in rows of earlier programs */
+  readonly answered?: { readonly version: number; readonly key: string };
   /** absent: settled by votes */
   readonly settle?: 'reward';
   /** its next state is tool results only, without words of a person */

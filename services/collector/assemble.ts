@@ -3,6 +3,7 @@ import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { TurnWithdrawn } from '../../shared/events/turn-withdrawn.ts';
+import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft, type Table } from '../../shared/log/rows.ts';
@@ -13,8 +14,12 @@ import { encoded } from './lane-tables.ts';
 import { noteWithdrawn, onRevised, withdrawn, withdrawSettled, withdrawZero } from './revised-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { finish, methodOf, type SampleEvent, settleTurn } from './settle-turn.ts';
+import { verdictOf, verdictOfSkipped } from './verdict-of.ts';
 
-/** Every completed turn becomes one `sample.ready` or one `sample.dropped`. turns -> training. */
+/**
+ * Every completed turn becomes one `sample.ready` or one `sample.dropped`, and its verdict is recorded for the
+ * version that answered. turns -> training.
+ */
 export const assemble: Fold<AssembleSettings> = {
   name: 'assemble',
   reads: 'turns',
@@ -31,6 +36,8 @@ function react(state: Tables, event: InputEvent, at: Position, settings: Assembl
     case 'turn.completed':
       onTurn(state, event, { at, settings });
       return [];
+    case 'turn.skipped':
+      return settings.recordsVerdicts ? verdictOfSkipped(event) : [];
     case 'turns.forgotten':
       state.settledIds.forgetAll();
       return [];
@@ -62,7 +69,9 @@ function onTurn(
   const carries = settings.carryDiscount !== undefined && methodOf(settings)(data.adapter) !== 'opd';
   const { row, call } = carries ? noteCall(state, epoch, before, data) : { row: before, call: {} };
   const settle = data.settle === 'reward' ? data.settle : undefined;
-  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...defined({ settle }), ...call });
+  const { version, key } = data;
+  const answered = settings.recordsVerdicts && settle === undefined ? { version, key } : undefined;
+  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...defined({ settle, answered }), ...call });
   epochs.set(epoch, { ...row, waiting: row.waiting + 1 });
 }
 
@@ -70,12 +79,12 @@ function onJudgment(
   state: Tables,
   event: JudgmentReached,
   settings: AssembleSettings,
-): readonly SampleEvent[] {
+): readonly (SampleEvent | VerdictRecorded)[] {
   const turn = state.turns.get(event.data.turnId);
   if (turn === undefined) return [];
   const { carryDiscount } = settings;
   const ofCalls = carryDiscount === undefined ? [] : settleCalls(state, turn, event, carryDiscount);
-  return [...ofCalls, ...settleTurn(state, turn, event, settings)];
+  return [...verdictOf(turn, event), ...ofCalls, ...settleTurn(state, turn, event, settings)];
 }
 
 /** Drops a turn that has no sample yet. `submit` drops a sample that is already ready. */

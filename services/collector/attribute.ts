@@ -100,7 +100,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   const { tables } = cause;
   const time = Date.parse(event.time);
   const { turnDiscount = 1, atOnce = false, firstEdits = false, clients = false } = settings;
-  const { rewardedAreMain = false, tellsOpened = false } = settings;
+  const { rewardedAreMain = false, tellsOpened = false, namesVersion = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       emitSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -109,7 +109,14 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   if (event.type !== 'interaction.completed' && !isIdleTimer(event)) tables.seen.set(event.id, time);
   switch (event.type) {
     case 'interaction.completed':
-      onInteraction(cause, event, { atOnce, firstEdits, clients, rewardedAreMain, tellsOpened });
+      onInteraction(cause, event, {
+        atOnce,
+        firstEdits,
+        clients,
+        rewardedAreMain,
+        tellsOpened,
+        namesVersion,
+      });
       break;
     case 'response.deleted':
     case 'interaction.withdrawn':

@@ -30,6 +30,8 @@ export type AttributeSettings = {
   readonly rewardedAreMain?: boolean;
   /** Emit `session.opened` for each epoch. Absent (logs of earlier programs): do not. */
   readonly tellsOpened?: boolean;
+  /** Name the version of an answer that is cut off or empty. Absent (logs of earlier programs): do not. */
+  readonly namesVersion?: boolean;
 };
 
 /** Settings of `assemble`. */
@@ -44,8 +46,28 @@ export type AssembleSettings = {
    * discount of a person's verdict for each tool call that it is carried back over; absent: not carried back
    */
   readonly carryDiscount?: number;
+  /** Emit `verdict.recorded` for each judged turn. Absent (logs of earlier programs): do not. */
+  readonly recordsVerdicts?: boolean;
   /** for adapters with a method other than `method` */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
+};
+
+/** When verdicts roll a version back. */
+export type WatchSettings = {
+  /** largest chance per promotion that a version is rolled back although it is not worse */
+  readonly alpha: number;
+  /** a rate of bad verdicts that is higher by this much is not yet worse */
+  readonly margin: number;
+  /** automatic rollbacks within twenty batches after which learning pauses */
+  readonly pauseAfter: number;
+};
+
+/** When verdicts decide about a canary. `alpha`: for each of its two endings, the chance that it is wrong. */
+export type CanarySettings = {
+  readonly alpha: number;
+  readonly margin: number;
+  readonly turns: number;
+  readonly hours: number;
 };
 
 /** Settings of `submit`. */
@@ -63,6 +85,10 @@ export type SubmitSettings = {
   readonly wishPatience?: number;
   /** Samples take earlier wishes of their person. Absent (logs of earlier programs): they do not. */
   readonly standingWishes?: boolean;
+  /** Verdicts roll a version back. Absent (logs of earlier programs): they do not. */
+  readonly watch?: WatchSettings;
+  /** Used while a candidate is on canary. Absent (logs of earlier programs): the defaults of the settings. */
+  readonly canary?: CanarySettings;
   /** for adapters with a method other than that in `training` */
   readonly adapterMethods?: Readonly<Record<string, LearningMethod>>;
   /** for adapters with a distillation other than that in `training` */

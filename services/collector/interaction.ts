@@ -93,7 +93,7 @@ export function onInteraction(cause: Cause, event: InteractionCompleted, rules: 
     skip,
     feedback,
     replacesAnswer,
-    atOnce: rules.atOnce,
+    rules,
   });
 }
 
@@ -178,14 +178,14 @@ function startTurn(
     skip,
     feedback,
     replacesAnswer,
-    atOnce,
+    rules: { atOnce, namesVersion },
   }: {
     readonly attribution: Pick<OpenTurn, 'session' | 'epoch' | 'sessionBy'>;
     readonly classified: Classified;
     readonly skip: { readonly reason: SkipReason; readonly rule: string } | undefined;
     readonly feedback: readonly PendingFeedback[];
     readonly replacesAnswer: boolean;
-    readonly atOnce: boolean;
+    readonly rules: Rules;
   },
 ): void {
   const { tables } = cause;
@@ -218,7 +218,12 @@ function startTurn(
     ...defined({ time: atOnce ? time : undefined, preferred: replacesAnswer ? true : undefined }),
   };
   if (skip !== undefined) {
-    skipTurn(cause, id, turn, skip);
+    const isFault = namesVersion && !byReward && (skip.reason === 'truncated' || skip.reason === 'empty');
+    const { adapter, version, key } = data;
+    skipTurn(cause, id, turn, {
+      ...skip,
+      ...defined({ answered: isFault ? { adapter, version, key } : undefined }),
+    });
     return;
   }
   openTurn(cause, id, turn);

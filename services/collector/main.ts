@@ -90,6 +90,26 @@ const onEmitted = (events: readonly ClawLoopEvent[]): void => {
       logger.info(wishFields(event.data), 'wish set aside: the model is not learning it');
     if (event.type === 'wish.taken-up')
       logger.info({ ...wishFields(event.data), why: event.data.why }, 'wish taken up again');
+    if (event.type === 'policy.rolled-back') {
+      const { adapter, from, to, turnId, reason, figures } = event.data;
+      logger.warn(
+        { adapter, from, to, turn: turnId, reason, ...figures },
+        'version rolled back by its verdicts',
+      );
+    }
+    if (event.type === 'policy.promoted' || event.type === 'policy.rejected') {
+      const { adapter, batchId, figures } = event.data;
+      const why = event.type === 'policy.promoted' ? event.data.reason : event.data.detail;
+      logger.info(
+        { adapter, batch: batchId, reason: why, ...figures },
+        event.type === 'policy.promoted' ? 'canary promoted' : 'canary rejected',
+      );
+    }
+    if (event.type === 'learning.paused')
+      logger.warn(
+        { adapter: event.data.adapter, reason: event.data.reason },
+        'learning paused; `clawloop learning resume` goes on',
+      );
   }
 };
 const wishFields = ({ adapter, wish, corrections, good }: WishSetAside['data']) => ({

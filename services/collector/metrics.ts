@@ -22,6 +22,12 @@ export const createCollectorMetrics = (registry: Registry) => {
     help: 'batches formed',
     registers,
   });
+  const rollbacks = new Counter({
+    name: 'clawloop_automatic_rollbacks_total',
+    help: 'versions that were rolled back because their verdicts were worse',
+    labelNames: ['adapter'],
+    registers,
+  });
   const disagreements = new Counter({
     name: 'clawloop_attribution_disagreements_total',
     help: 'turns whose content disagrees with the client about the session (session) or the type (said-main, said-side)',
@@ -37,6 +43,7 @@ export const createCollectorMetrics = (registry: Registry) => {
     if (event.type === 'sample.ready') samples.inc({ outcome: 'ready', reason: '' });
     if (event.type === 'sample.dropped') samples.inc({ outcome: 'dropped', reason: event.data.reason });
     if (event.type === 'batch.submitted') batches.inc();
+    if (event.type === 'policy.rolled-back') rollbacks.inc({ adapter: event.data.adapter });
   };
   return {
     /** for `emitted` of each fold */

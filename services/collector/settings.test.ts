@@ -10,6 +10,7 @@ const settings = (...argv: string[]) =>
 test('settings that are not configured follow from the model', () => {
   const nano = defaultTrainingSettings('claw-nano');
   expect(settings()).toEqual({
+    watch: { alpha: 0.01, margin: 0, pauseAfter: 3 },
     size: nano.batchSize,
     most: 8 * nano.batchSize,
     wishPatience: 12,

@@ -13,7 +13,13 @@ import {
 } from '../../shared/policy/train/training-defaults.ts';
 import { dialects } from '../../shared/tinker/dialects.ts';
 import { unsupportedSettings } from '../../shared/tinker/unsupported-settings.ts';
-import type { AssembleSettings, AttributeSettings, SubmitSettings } from './fold-settings.ts';
+import type {
+  AssembleSettings,
+  AttributeSettings,
+  CanarySettings,
+  SubmitSettings,
+  WatchSettings,
+} from './fold-settings.ts';
 
 /** The settings of `submit`. They are committed with the position at which they take effect. */
 export function submitSettings(config: CollectorConfig): SubmitSettings {
@@ -35,6 +41,8 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     ...defined({
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
+      watch: config.autoRollback ? watchSettings(config) : undefined,
+      canary: training.canaryShare > 0 ? canarySettings(config) : undefined,
     }),
     training,
     adapterMethods: adapterMethods(config),
@@ -67,6 +75,24 @@ export function serverRefusal(config: CollectorConfig): string | undefined {
   return undefined;
 }
 
+const watchSettings = ({ rollbackAlpha, rollbackMargin, rollbackPause }: CollectorConfig): WatchSettings => ({
+  alpha: rollbackAlpha,
+  margin: rollbackMargin,
+  pauseAfter: rollbackPause,
+});
+
+const canarySettings = ({
+  rollbackAlpha,
+  canaryMargin,
+  canaryTurns,
+  canaryHours,
+}: CollectorConfig): CanarySettings => ({
+  alpha: rollbackAlpha,
+  margin: canaryMargin,
+  turns: canaryTurns,
+  hours: canaryHours,
+});
+
 /** ms that samples wait for a full batch; undefined: no limit. */
 export const fullBatchWaitMs = ({ waitedMs, model, training }: CollectorConfig): number | undefined =>
   waitedMs ?? defaultTrainingSettings(model, training).waitedMs;
@@ -79,6 +105,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   clients: true,
   rewardedAreMain: true,
   tellsOpened: true,
+  namesVersion: true,
 });
 
 /** The settings of `assemble`. */
@@ -86,7 +113,14 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
   const { training } = submitSettings(config);
   const { atLeastOne, carryDiscount } = config;
   const { method } = training;
-  return { atLeastOne, revises: true, carryDiscount, method, adapterMethods: adapterMethods(config) };
+  return {
+    atLeastOne,
+    revises: true,
+    recordsVerdicts: true,
+    carryDiscount,
+    method,
+    adapterMethods: adapterMethods(config),
+  };
 }
 
 const adapterMethods = (config: CollectorConfig) => byAdapter<LearningMethod>(config.adapterMethods);

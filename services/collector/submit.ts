@@ -9,12 +9,14 @@ import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
+import { countForCanary, decideCanary } from './canary.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
+import { awaitsDecision, isCounted, noteDecision, watchPromoted, watchVerdict } from './verdict-watch.ts';
 import { takeWishes, wishesInBatch } from './wishes-of-pool.ts';
 
 /** `submit/now`: one row per adapter, besides the head's rows. Samples are in `sample/<order of arrival>`. */
@@ -28,8 +30,8 @@ type SubmitRow = {
   readonly coming?: Readonly<Record<string, Coming>>;
   /** sample ids are kept in `known`; absent in rows of earlier programs */
   readonly remembers?: true;
-  /** head and bound against which the whole pool was last checked */
-  readonly checked: { readonly head: number; readonly maxStaleness: number };
+  /** head, bound and canary against which the whole pool was last checked; canary absent: none */
+  readonly checked: { readonly head: number; readonly maxStaleness: number; readonly canary?: number };
 };
 
 /**
@@ -62,7 +64,9 @@ export const submit: Fold<SubmitSettings> = {
   on: (rows, event, at, settings) => {
     const draft = openDraft(rows);
     const table = draft.table<SubmitRow>('submit');
+    const isCopy = headView(draft).hasCommand(event.id);
     foldHead(draft, event);
+    const decided = isCopy ? [] : watchVersions(draft, event, settings);
     const before = table.get('now') ?? emptyRow;
     const commanded = applyCommand(draft, withSampleIds(draft, before), event);
     const added = addSample(draft, commanded, event, { at, settings });
@@ -73,9 +77,25 @@ export const submit: Fold<SubmitSettings> = {
     const formed = formBatch(draft, row, event, settings);
     const after = formed?.row ?? row;
     if (after !== before) table.set('now', after);
-    return { changes: draft.changes(), emit: [...dropped, ...(formed?.emit ?? [])] };
+    return { changes: draft.changes(), emit: [...decided, ...dropped, ...(formed?.emit ?? [])] };
   },
 };
+
+/** Compares versions by their verdicts. Without the setting only decisions made with it are read back. */
+function watchVersions(
+  draft: Draft,
+  event: InputEvent,
+  { watch, canary }: SubmitSettings,
+): readonly ClawLoopEvent[] {
+  if (watch !== undefined && event.type === 'policy.promoted') watchPromoted(draft, event);
+  const decided: ClawLoopEvent[] = [];
+  const compares = watch !== undefined || headView(draft).canary != null;
+  if (compares && event.type === 'verdict.recorded' && isCounted(draft, event)) {
+    countForCanary(draft, event);
+    if (watch !== undefined) decided.push(...watchVerdict(draft, event, watch));
+  }
+  return [...decided, ...noteDecision(draft, event, watch), ...decideCanary(draft, event, canary)];
+}
 
 function applyCommand(draft: Draft, row: SubmitRow, event: ClawLoopEvent): SubmitRow {
   const view = headView(draft);
@@ -175,16 +195,20 @@ const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => 
 const orderKey = (arrived: number) => String(arrived).padStart(12, '0');
 
 /**
- * Drops stale samples. Checks the whole pool only if the head or the bound changed, otherwise only the newest.
+ * Drops stale samples. Checks the whole pool only if the head, the bound or the canary changed, otherwise only the
+ * newest. Samples of the version on canary wait for its end.
  */
 function dropUnfit(draft: Draft, row: SubmitRow, event: InputEvent, { maxStaleness }: SubmitSettings) {
   const view = headView(draft);
-  const moved = row.checked.head !== view.head || row.checked.maxStaleness !== maxStaleness;
+  const onCanary = view.canary?.to;
+  const { checked: last } = row;
+  const moved = last.head !== view.head || last.maxStaleness !== maxStaleness || last.canary !== onCanary;
   if (!moved && event.type !== 'sample.ready') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const newest = orderKey(row.arrived - 1);
   const candidates = moved ? [...samples.entries()] : [[newest, samples.get(newest)] as const];
   const dropped = candidates.flatMap(([key, sample]) => {
+    if (sample?.version === onCanary && onCanary !== undefined) return [];
     if (sample === undefined) return []; // a copy arrived, and the newest sample has left
     const steps = staleness(view, sample.version, view.head);
     if (steps >= 0 && steps <= maxStaleness) return [];
@@ -198,7 +222,7 @@ function dropUnfit(draft: Draft, row: SubmitRow, event: InputEvent, { maxStalene
       }),
     ];
   });
-  const checked = { head: view.head, maxStaleness };
+  const checked = { head: view.head, maxStaleness, ...defined({ canary: onCanary }) };
   return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };
 }
 
@@ -206,7 +230,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const view = headView(draft);
   const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
   const isWhole = Object.keys(row.coming ?? {}).length === 0;
-  if (view.open !== null || row.paused || !enough || !isWhole) return undefined;
+  if (view.open !== null || row.paused || !enough || !isWhole || awaitsDecision(draft)) return undefined;
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;

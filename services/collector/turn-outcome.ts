@@ -68,11 +68,15 @@ export function skipTurn(
   cause: Cause,
   id: string,
   turn: OpenTurn,
-  { reason, rule = turn.rule }: { readonly reason: SkipReason; readonly rule?: string },
+  {
+    reason,
+    rule = turn.rule,
+    answered,
+  }: Pick<TurnSkipped['data'], 'answered'> & { readonly reason: SkipReason; readonly rule?: string },
 ): void {
   closeTurn(cause, id, turn);
   const { session, epoch, disagreement } = turn;
-  emitSkipped(cause, { turnId: id, session, epoch, reason, rule, ...defined({ disagreement }) });
+  emitSkipped(cause, { turnId: id, session, epoch, reason, rule, ...defined({ disagreement, answered }) });
   releaseFeedback(cause, id, turn.feedback);
 }
 

@@ -148,6 +148,10 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     why: 'The candidate no longer followed instructions of fixed requests.',
     change: 'Roll back to an earlier version.',
   },
+  canary: {
+    why: 'The verdicts of people who got the candidate on canary decided against it.',
+    change: 'Nothing has to change: the numbers are in the record.',
+  },
   strikes: {
     why: 'The step ended its process three times.',
     change: 'Look into the log of the trainer; the machine may lack memory.',

@@ -23,6 +23,7 @@ import { createLanePlaces } from './api/responses/lane-places.ts';
 import { registerRoutes } from './api/routes.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { followHead, onlyBase } from './heads/head-view.ts';
+import { serveCanary } from './heads/serve-canary.ts';
 import { serveHead } from './heads/serve-head.ts';
 import { serveHeads } from './heads/serve-heads.ts';
 import { openAccess } from './http/access.ts';
@@ -133,6 +134,12 @@ const served = serveHeads(config.adapters, (adapter) =>
     retryMs: LOAD_RETRY_MS,
   }),
 );
+const canaries = new Map(
+  config.adapters.map((adapter) => [
+    adapter,
+    serveCanary({ view: versions.of(adapter), engine, adapter, logger }),
+  ]),
+);
 const ids = createAnswerIds(sessionSecret);
 const places = createLanePlaces();
 const conversations = openConversations({
@@ -216,6 +223,7 @@ const deps: ApiDeps = {
   lineage: head,
   head: versions,
   unserved: served.unserved,
+  canaryOf: (adapter) => canaries.get(adapter),
   ids,
   cacheSaltOf: createCacheSalts(sessionSecret, config.sharePrefixes),
   conversations,

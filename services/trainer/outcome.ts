@@ -1,5 +1,6 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { PolicyCanaryStarted } from '../../shared/events/policy-canary-started.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import { PolicyTrained } from '../../shared/events/policy-trained.ts';
@@ -65,12 +66,13 @@ export function outcomeEvents(
           ...defined({ leftOut }),
         },
       });
-      const verdict = gate.passed
-        ? PolicyPromoted.create({
-            ...envelope('promoted'),
-            data: { ...common, from: parent, to: version, checkpoint, digest },
-          })
-        : rejected(refusalData(gate));
+      const { canaryShare = 0 } = state.settings;
+      const served = { ...common, from: parent, to: version, checkpoint, digest };
+      const accepted =
+        canaryShare > 0
+          ? PolicyCanaryStarted.create({ ...envelope('canary'), data: { ...served, share: canaryShare } })
+          : PolicyPromoted.create({ ...envelope('promoted'), data: served });
+      const verdict = gate.passed ? accepted : rejected(refusalData(gate));
       return [trained, verdict];
     }
   }
@@ -86,5 +88,6 @@ const refusalData = ({ reason, detail, figures }: Extract<GateResult, { passed: 
 export function outcomeName(outcome: Outcome): string {
   if (outcome.kind === 'failed') return outcome.reason;
   if (outcome.kind !== 'trained') return outcome.kind;
-  return outcome.state.gate.passed ? 'promoted' : outcome.state.gate.reason;
+  const { gate, settings } = outcome.state;
+  return !gate.passed ? gate.reason : (settings.canaryShare ?? 0) > 0 ? 'canary' : 'promoted';
 }

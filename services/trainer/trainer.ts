@@ -50,7 +50,10 @@ export function createTrainer(options: Options) {
     const jobs: Job<WakeUp>[] = [];
     for (const { subject, rows } of subjects) {
       const view = headView(openDraft(rows));
-      const { head, open: batch } = view;
+      const { head } = view;
+      // while its candidate is on canary, the batch owes no step
+      const onCanary = view.canary?.batchId;
+      const batch = view.open?.batchId === onCanary ? null : view.open;
       heads.set(subject, head);
       metrics.head.set({ adapter: subject }, head);
       const before = openBatches.get(subject);
@@ -66,7 +69,7 @@ export function createTrainer(options: Options) {
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) endedBatches.delete(before.batchId);
       if (settled || !prunedAdapters.has(subject)) {
-        const retention = { lineage: lineage(view, head), openParent: batch?.parent };
+        const retention = { lineage: lineage(view, head), openParent: view.open?.parent };
         void removeOldCheckpoints(options, subject, retention);
       }
       prunedAdapters.add(subject);

@@ -68,6 +68,49 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'samples also teach earlier wishes of the same access key that still stand; with wishPatience 0 none do',
     ),
+  autoRollback: z
+    .boolean()
+    .default(true)
+    .describe('a version whose answers get clearly more bad verdicts than those before it is rolled back'),
+  rollbackAlpha: z
+    .number()
+    .gt(0)
+    .max(0.5)
+    .default(0.01)
+    .describe(
+      'largest chance, per promotion, of an automatic rollback although the rate of bad verdicts is the same',
+    ),
+  rollbackMargin: z
+    .number()
+    .min(0)
+    .max(0.9)
+    .default(0)
+    .describe('rise in the rate of bad verdicts that is tolerated without a rollback'),
+  rollbackPause: z
+    .int()
+    .min(1)
+    .default(3)
+    .describe('automatic rollbacks within twenty batches after which learning pauses'),
+  canaryMargin: z
+    .number()
+    .gt(0)
+    .max(0.9)
+    .default(0.1)
+    .describe(
+      'a canary whose rate of bad verdicts is surely not higher than that of its parent by this much is promoted',
+    ),
+  canaryTurns: z
+    .int()
+    .min(1)
+    .default(200)
+    .describe(
+      'verdicts on a canary after which it is promoted unless its rate of bad verdicts is higher by the margin',
+    ),
+  canaryHours: z
+    .number()
+    .positive()
+    .default(72)
+    .describe('hours after which the same rule decides about a canary with fewer verdicts'),
   atLeastOne: z
     .boolean()
     .default(true)

@@ -18,6 +18,7 @@ import { JudgmentRevised } from './judgment-revised.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
+import { PolicyCanaryStarted } from './policy-canary-started.ts';
 import { PolicyLoaded } from './policy-loaded.ts';
 import { PolicyPromoted } from './policy-promoted.ts';
 import { PolicyRejected } from './policy-rejected.ts';
@@ -38,6 +39,7 @@ import { TurnFeedback } from './turn-feedback.ts';
 import { TurnSkipped } from './turn-skipped.ts';
 import { TurnWithdrawn } from './turn-withdrawn.ts';
 import { TurnsForgotten } from './turns-forgotten.ts';
+import { VerdictRecorded } from './verdict-recorded.ts';
 import { VoteCast } from './vote-cast.ts';
 import { VoteExpired } from './vote-expired.ts';
 import { VoteFailed } from './vote-failed.ts';
@@ -75,6 +77,7 @@ export const catalogue = [
   VoteFailed,
   JudgmentReached,
   JudgmentRevised,
+  VerdictRecorded,
   SampleReady,
   SampleDropped,
   SampleWithdrawn,
@@ -85,6 +88,7 @@ export const catalogue = [
   LearningPaused,
   LearningResumed,
   PolicyTrained,
+  PolicyCanaryStarted,
   PolicyPromoted,
   PolicyRejected,
   PolicyUpdateFailed,
@@ -123,6 +127,7 @@ export type ClawLoopEvent =
   | VoteFailed
   | JudgmentReached
   | JudgmentRevised
+  | VerdictRecorded
   | SampleReady
   | SampleDropped
   | SampleWithdrawn
@@ -133,6 +138,7 @@ export type ClawLoopEvent =
   | LearningPaused
   | LearningResumed
   | PolicyTrained
+  | PolicyCanaryStarted
   | PolicyPromoted
   | PolicyRejected
   | PolicyUpdateFailed

@@ -8,12 +8,12 @@ export const gateReason = z.enum(['kl-to-parent', 'kl-to-base', 'content', 'coll
 export const PolicyRejected = defineEvent('policy.rejected', 2, {
   topic: 'training',
   key: (policy) => policy.adapter,
-  writtenBy: 'trainer',
-  about: 'A candidate failed the gate, or nothing was learned. The head stays.',
+  writtenBy: 'trainer, collector (canary)',
+  about: 'A candidate failed the gate or its canary, or nothing was learned. The head stays.',
   data: z.object({
     batchId: z.string(),
     adapter: z.string(),
-    reason: z.enum(['not-finite', 'nothing-learned', ...gateReason.options]),
+    reason: z.enum(['not-finite', 'nothing-learned', 'canary', ...gateReason.options]),
     detail: z.string(),
     figures: z
       .record(z.string(), z.number())

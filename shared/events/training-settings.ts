@@ -164,6 +164,13 @@ export const trainingSettings = z.object({
     .describe(
       'a step beyond a bound of the gate is shortened, in eighths, to no less than this part before it is rejected; 1: rejected at once',
     ),
+  canaryShare: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .describe(
+      'share of the sessions that a candidate answers until their verdicts decide about it; 0: it is promoted at once',
+    ),
 });
 /** Settings in the log and in checkpoints. Settings that older ones lack get the behaviour of that time. */
 export const recordedTrainingSettings = trainingSettings.extend({
@@ -181,6 +188,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   gateLeastScale: trainingSettings.shape.gateLeastScale.default(1),
   fade: trainingSettings.shape.fade.default(1),
   klEstimator: trainingSettings.shape.klEstimator.default('k3'),
+  canaryShare: trainingSettings.shape.canaryShare.default(0),
   rehearsal: trainingSettings.shape.rehearsal.default(0),
   rehearsalWeight: trainingSettings.shape.rehearsalWeight.default(1),
   hintCheck: trainingSettings.shape.hintCheck.default(false),

@@ -44,6 +44,10 @@ export const TurnSkipped = defineEvent('turn.skipped', 5, {
         'the rule that matched; for a secret its kind and rule version, such as jwt@1; for a lost record its position',
       ),
     disagreement: disagreement.optional().describe('the content disagrees with the client'),
+    answered: z
+      .object({ adapter: z.string(), version: z.int().min(0), key: z.string() })
+      .optional()
+      .describe('only for truncated and empty: the version whose fault it may be; absent in earlier events'),
     by: z.string().describe('id of the event that decided it'),
   }),
 });

@@ -13,7 +13,7 @@ import {
  * Rows of one adapter: `head/now`, `version/<number>`, `command/<id>`. One row per version, so that rows do not
  * grow.
  */
-type HeadRow = Pick<HeadState, 'head' | 'n' | 'open'>;
+type HeadRow = Pick<HeadState, 'head' | 'n' | 'open' | 'canary'>;
 
 const none: HeadRow = { head: 0, n: 0, open: null };
 

@@ -1,5 +1,6 @@
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { PolicyCanaryStarted } from '../events/policy-canary-started.ts';
 import { defined } from '../lang/defined.ts';
 
 /** A version that was once the head. Version 0 is the base, which has no checkpoint. */
@@ -12,12 +13,17 @@ export type VersionRow = {
 
 export type OpenBatch = BatchSubmitted['data'];
 
+/** The candidate of the open batch, while it answers a share of the sessions. */
+export type Canary = PolicyCanaryStarted['data'];
+
 /** The state of one adapter's head, kept in memory (`HeadState`) or in rows (head-rows.ts). */
 export type HeadView = {
   readonly head: number;
   /** number of the last batch, which is also the largest version number given out */
   readonly n: number;
   readonly open: OpenBatch | null;
+  /** absent: none */
+  readonly canary?: Canary | null;
   readonly version: (version: number) => VersionRow | undefined;
   /** Ids of operators' commands are few and kept forever, so that a late copy changes nothing. */
   readonly hasCommand: (id: string) => boolean;
@@ -28,6 +34,7 @@ export type HeadChange = {
   readonly head?: number;
   readonly n?: number;
   readonly open?: OpenBatch | null;
+  readonly canary?: Canary | null;
   readonly version?: readonly [number, VersionRow];
   readonly command?: string;
 };
@@ -42,16 +49,19 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
   switch (event.type) {
     case 'batch.submitted':
       return event.data.n > view.n ? { open: event.data, n: event.data.n } : undefined;
+    case 'policy.canary-started':
+      if (view.open?.batchId !== event.data.batchId || view.canary != null) return undefined;
+      return { canary: event.data };
     case 'policy.promoted': {
       // Only the open batch can get an outcome; the first one in log order counts.
       if (view.open?.batchId !== event.data.batchId) return undefined;
       const { from, to, checkpoint, digest } = event.data;
-      if (from !== view.head) return { open: null }; // the parent was rolled back; this is still the batch's outcome
-      return { open: null, head: to, version: [to, { parent: from, checkpoint, digest }] };
+      if (from !== view.head) return { open: null, ...ended(view) }; // the parent was rolled back; this is still the batch's outcome
+      return { open: null, ...ended(view), head: to, version: [to, { parent: from, checkpoint, digest }] };
     }
     case 'policy.rejected':
     case 'policy.update-failed':
-      return view.open?.batchId === event.data.batchId ? { open: null } : undefined;
+      return view.open?.batchId === event.data.batchId ? { open: null, ...ended(view) } : undefined;
     case 'policy.rolled-back': {
       if (view.hasCommand(event.id)) return undefined;
       const { from, to } = event.data;
@@ -62,6 +72,9 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
       return undefined;
   }
 }
+
+/** The outcome of a batch also ends its canary. */
+const ended = ({ canary }: HeadView): HeadChange => (canary == null ? {} : { canary: null });
 
 /** Versions from `version` back to the base. */
 export function lineage(view: Pick<HeadView, 'version'>, version: number): readonly number[] {
@@ -86,6 +99,7 @@ export type HeadState = {
   readonly head: number;
   readonly n: number;
   readonly open: OpenBatch | null;
+  readonly canary?: Canary | null;
   /** by version number */
   readonly versions: Readonly<Record<number, VersionRow>>;
   readonly commands: Readonly<Record<string, true>>;
@@ -103,6 +117,7 @@ export const viewOf = (state: HeadState): HeadView => ({
   head: state.head,
   n: state.n,
   open: state.open,
+  canary: state.canary ?? null,
   version: (version) => state.versions[version],
   hasCommand: (id) => state.commands[id] === true,
 });

@@ -28,7 +28,7 @@ export const trainNowFact = (adapter: string, after: number, source: Source) =>
 export const rollbackFact = (
   { from, to, ...on }: OnAdapter & { readonly from: number; readonly to: number },
   source: Source,
-) => PolicyRolledBack.create({ ...origin(source), data: { ...dataOf(on), from, to } });
+) => PolicyRolledBack.create({ ...origin(source), data: { ...dataOf(on), from, to, cause: 'operator' } });
 
 type Answered = Pick<InteractionCompleted['data'], 'interactionId' | 'lane' | 'key' | 'adapter'>;
 

@@ -21,6 +21,12 @@ export type AuditedFold = {
   readonly fold: Fold<unknown>;
   /** Types of facts that come from this fold, or from another fold of the same audit. */
   readonly decides: readonly ClawLoopEvent['type'][];
+  /** Types among them that others write, too: facts from another source are left out. */
+  readonly shared?: {
+    readonly types: readonly ClawLoopEvent['type'][];
+    /** `source` of the facts that come from this fold */
+    readonly source: string;
+  };
 };
 
 export type FoldReport = {
@@ -91,7 +97,9 @@ async function readAllFacts(log: EventLog, folds: readonly AuditedFold[]): Promi
   for (const [topic, of] of Map.groupBy(folds, ({ fold }) => fold.writes)) {
     const types = new Set(of.flatMap(({ decides }) => decides));
     if (types.size === 0) continue;
-    for (const [key, facts] of await readFacts(log, topic, types)) all.set(key, facts);
+    const isForeign = ({ type, source }: ClawLoopEvent) =>
+      of.some(({ shared }) => shared?.types.includes(type) && shared.source !== source);
+    for (const [key, facts] of await readFacts(log, topic, types, isForeign)) all.set(key, facts);
   }
   return all;
 }

@@ -37,14 +37,16 @@ export const digestOf = (event: ClawLoopEvent): string =>
     .update(stableJson(comparable(event)))
     .digest('base64');
 
-/** Reads the facts of the given types that a topic has now. */
+/** Reads the facts of the given types that a topic has now, without those that no fold makes. */
 export async function readFacts(
   log: EventLog,
   topic: Topic,
   types: ReadonlySet<string>,
+  isForeign: (event: ClawLoopEvent) => boolean = () => false,
 ): Promise<StandingFacts> {
   const facts = new Map<string, StandingFact[]>();
   await readWanted(log, topic, types, ({ event, at }) => {
+    if (isForeign(event)) return;
     const { type, id } = event;
     const isCopy = event.redrivenfor !== undefined;
     const fact = { topic, at, type, id, isCopy, digest: digestOf(event) };

@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
+import type { PolicyRolledBack } from '../events/policy-rolled-back.ts';
 import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
 
 export type VersionView = {
@@ -17,9 +18,23 @@ export type VersionView = {
   fingerprint: string;
 };
 
+/** The counts and the evidence of a canary, for `policy show`. */
+const withNumbers = (why = '', figures: Readonly<Record<string, number>> = {}): string =>
+  [why, ...Object.entries(figures).map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(', ');
+
+type RollbackView = Required<Pick<PolicyRolledBack['data'], 'from' | 'to' | 'cause' | 'reason'>> & {
+  readonly id: string;
+  readonly time: string;
+  readonly figures: PolicyRolledBack['data']['figures'];
+  readonly hadEffect: boolean;
+};
+
 /** The versions of an adapter, with batch and outcome, and the lineage. */
 export function createPolicyView(adapter: string) {
   const versions = new Map<number, VersionView>();
+  const rollbacks = new Map<string, RollbackView>();
+  /** reason of the pause after a rollback, by the rollback's id */
+  const pauses = new Map<string, string>();
   let head: HeadState = initialHead;
   const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
   const on = (event: ClawLoopEvent): void => {
@@ -48,21 +63,52 @@ export function createPolicyView(adapter: string) {
       const { digest, checkpoint, metrics, milliseconds, fingerprint } = event.data;
       Object.assign(version, { digest, checkpoint, metrics, milliseconds, fingerprint, state: 'trained' });
     }
+    if (event.type === 'policy.canary-started') {
+      const version = byBatch(event.data.batchId);
+      if (version?.state === 'trained') version.state = `canary, ${100 * event.data.share} % of the sessions`;
+    }
     if (event.type === 'policy.promoted') {
-      const { batchId, from } = event.data;
-      settle(batchId, from === head.head ? 'promoted' : 'not served: parent-rolled-back');
+      const { batchId, from, reason } = event.data;
+      const state = from === head.head ? 'promoted' : 'not served: parent-rolled-back';
+      settle(
+        batchId,
+        reason === undefined ? state : `${state} after its canary`,
+        withNumbers(reason, event.data.figures),
+      );
     }
     if (event.type === 'policy.rejected') {
       const { batchId, reason, detail } = event.data;
-      settle(batchId, `rejected: ${reason}`, detail);
+      settle(
+        batchId,
+        `rejected: ${reason}`,
+        reason === 'canary' ? withNumbers(detail, event.data.figures) : detail,
+      );
     }
+    if (event.type === 'policy.rolled-back') noteRollback(event);
+    if (event.type === 'learning.paused' && event.data.rollback !== undefined)
+      pauses.set(event.data.rollback, event.data.reason ?? '');
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
     head = applyHead(head, event);
   };
   const settle = (batchId: string, state: string, detail = '') => {
     const version = byBatch(batchId);
-    if (version !== undefined && (version.state === 'training' || version.state === 'trained'))
+    if (version !== undefined && /^(?:training|trained|canary,)/.test(version.state))
       Object.assign(version, { state, detail });
   };
-  return { on, versions: versions as ReadonlyMap<number, VersionView>, head: () => head };
+  const noteRollback = (event: PolicyRolledBack) => {
+    if (head.commands[event.id] || rollbacks.has(event.id)) return;
+    const { from, to, cause = 'operator', reason = '', figures } = event.data;
+    const hadEffect = applyHead(head, event).head === to;
+    rollbacks.set(event.id, { id: event.id, time: event.time, from, to, cause, reason, figures, hadEffect });
+    const version = versions.get(from);
+    if (hadEffect && version?.state === 'promoted')
+      version.state = cause === 'automatic' ? 'rolled back by verdicts' : 'rolled back';
+  };
+  return {
+    on,
+    versions: versions as ReadonlyMap<number, VersionView>,
+    head: () => head,
+    /** in log order */
+    rollbacks: () => [...rollbacks.values()].map((one) => ({ ...one, pause: pauses.get(one.id) })),
+  };
 }

@@ -35,7 +35,7 @@ test('after a rollback of its parent, a candidate is not served and its turn not
     'in b3',
   ]);
   expect([...policy.versions.values()].map(({ state }) => state)).toEqual([
-    'promoted',
+    'rolled back',
     'not served: parent-rolled-back',
     'training',
   ]);
@@ -173,4 +173,29 @@ test('the latest sample of a turn decides its stage, unless an earlier one train
   const trained = [ready('a'), batch(1, 0, 'a'), promoted(1, 0)];
   expect(stageAfter(...trained, dropped('a~1', 'too-late'))).toBe('trained in v1');
   expect(stageAfter(...trained, ready('a~1'), dropped('a~1', 'stale'))).toBe('trained in v1');
+});
+
+test('an automatic rollback is shown with its numbers, a late copy once, and one without effect as such', () => {
+  const policy = createPolicyView('default');
+  const figures = { turns: 9, bad: 9, turnsBefore: 24, badBefore: 6, evidence: 217.4, alpha: 0.01 };
+  const data = { from: 2, to: 1, cause: 'automatic', reason: 'since v2, 9 of 9 are bad', figures };
+  for (const entry of [
+    batch(1, 0, 'a'),
+    promoted(1, 0),
+    batch(2, 1, 'b'),
+    promoted(2, 1),
+    event('policy.rolled-back', 't/rolled-back', data),
+    event('policy.rolled-back', 't/rolled-back', data),
+    event('learning.paused', 't/rolled-back/paused', { rollback: 't/rolled-back', reason: '3 rollbacks' }),
+    event('policy.rolled-back', 'o', { from: 2, to: 0 }),
+  ])
+    policy.on(entry);
+  expect([...policy.versions.values()].map(({ state }) => state)).toEqual([
+    'promoted',
+    'rolled back by verdicts',
+  ]);
+  expect(policy.rollbacks()).toMatchObject([
+    { from: 2, to: 1, cause: 'automatic', figures, hadEffect: true, pause: '3 rollbacks' },
+    { from: 2, to: 0, cause: 'operator', hadEffect: false, pause: undefined },
+  ]);
 });

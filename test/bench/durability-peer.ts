@@ -124,6 +124,7 @@ const deps: ApiDeps = {
   },
   lineage: onlyBase,
   unserved: () => undefined,
+  canaryOf: () => undefined,
   leases: noLeases,
   sessions: noSessions,
   namedSessions: { lanesOf: no, ended: () => {} },

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
  * marks.
  */
 export async function writeTables(
-  bench: 'policy' | 'load' | 'people' | 'training server',
+  bench: 'policy' | 'load' | 'people' | 'training server' | 'rollback',
   text: string,
 ): Promise<void> {
   const [begin, end] = [`<!-- tables of the ${bench}: begin -->`, `<!-- tables of the ${bench}: end -->`];

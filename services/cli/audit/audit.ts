@@ -18,6 +18,7 @@ import { createReturnsCheck } from './returns-check.ts';
 import { SessionCheck } from './session-check.ts';
 import { createSettlementCheck } from './settlement-check.ts';
 import { createStepCheck } from './step-check.ts';
+import { createVerdictCheck } from './verdict-check.ts';
 
 export type AuditReport = {
   readonly counts: Readonly<Record<string, number>>;
@@ -71,6 +72,7 @@ export function createAudit(options: AuditOptions = {}) {
   const lineage = new LineageCheck(violation);
   const returns = createReturnsCheck(violation);
   const leases = createLeaseCheck(violation);
+  const verdicts = createVerdictCheck(violation);
   const backlog = createBacklog(folded);
   const checks = [
     book.write,
@@ -88,7 +90,7 @@ export function createAudit(options: AuditOptions = {}) {
     leases.on,
     backlog.on,
   ];
-  const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on];
+  const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on, verdicts.on];
 
   const on = (record: Audited): void => {
     for (const check of checks) check(record);
@@ -108,6 +110,7 @@ export function createAudit(options: AuditOptions = {}) {
         ...batchReport.counts,
         ...counted({
           'feedback on unknown answers': unmatched,
+          'automatic rollbacks': verdicts.rollbacks(),
           'environments leased': environments.leased,
           'environments that rated an attempt': environments.evaluated,
           'environments released by expiry': environments.expired,

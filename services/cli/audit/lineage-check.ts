@@ -1,5 +1,6 @@
 import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import type { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
 import type { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
@@ -10,6 +11,8 @@ import type { Audited, ReportViolation } from './audited.ts';
 
 type Adapter = {
   openBatch: string | undefined;
+  /** the open batch has a candidate on canary: nobody owes an outcome before its verdicts decide */
+  onCanary: boolean;
   /** when it was submitted, ms since 1970 */
   openSince: number;
   head: number;
@@ -26,6 +29,8 @@ type Adapter = {
   readonly requestedAfter: Set<number>;
   /** versions that answered, each with its first interaction */
   readonly answeredBy: Map<number, string>;
+  /** versions that were on canary */
+  readonly canaries: Set<number>;
 };
 
 type Outcome = PolicyPromoted | PolicyRejected | PolicyUpdateFailed;
@@ -61,6 +66,7 @@ export class LineageCheck {
     if (known !== undefined) return known;
     const fresh = {
       openBatch: undefined,
+      onCanary: false,
       openSince: 0,
       head: 0,
       versions: new Set<number>([0]),
@@ -72,6 +78,7 @@ export class LineageCheck {
       sampledBy: new Map<string, number>(),
       requestedAfter: new Set<number>(),
       answeredBy: new Map<number, string>(),
+      canaries: new Set<number>(),
     };
     this.#adapters.set(name, fresh);
     return fresh;
@@ -102,6 +109,7 @@ export class LineageCheck {
     adapter.lastBatch = data;
     adapter.versions.add(n);
     adapter.openBatch = batchId;
+    adapter.onCanary = false;
     adapter.openSince = time;
     this.#counts.batches += 1;
   }
@@ -127,6 +135,7 @@ export class LineageCheck {
       this.#adapterOf(event.subject).requestedAfter.add(event.data.after);
     } else if (event.type === 'batch.submitted') this.#onBatch(event, time);
     else if (event.type === 'policy.trained') this.#checkInput(event);
+    else if (event.type === 'policy.canary-started') this.#onCanary(event);
     else if (isOutcome(event)) this.#onOutcome(event);
     else if (event.type === 'policy.rolled-back') this.#onRolledBack(event);
     else if (event.type === 'policy.loaded') {
@@ -166,6 +175,15 @@ export class LineageCheck {
       );
   }
 
+  #onCanary({ id, subject, data }: PolicyCanaryStarted): void {
+    const adapter = this.#adapterOf(subject);
+    if (adapter.outcomes.has(data.batchId)) return;
+    if (adapter.openBatch !== data.batchId)
+      this.#violation(`${id} names ${data.batchId}, which is not open`, 'training');
+    else adapter.onCanary = true;
+    adapter.canaries.add(data.to);
+  }
+
   /** The first outcome of an open batch counts; later ones are void and no violation. */
   #onOutcome(event: Outcome): void {
     const adapter = this.#adapterOf(event.subject);
@@ -196,9 +214,9 @@ export class LineageCheck {
 
   /** Skips answers that are newer than the batches that were read. */
   #checkAnswers(): void {
-    for (const [name, { answeredBy, parents, versions }] of this.#adapters)
+    for (const [name, { answeredBy, parents, versions, canaries }] of this.#adapters)
       for (const [version, id] of answeredBy)
-        if (!parents.has(version) && version <= Math.max(...versions))
+        if (!parents.has(version) && !canaries.has(version) && version <= Math.max(...versions))
           this.#violation(
             `${id} was answered by v${version} of ${name}, which was never promoted`,
             'training',
@@ -211,10 +229,12 @@ export class LineageCheck {
     return {
       counts: this.#counts,
       open: { 'batches without an outcome': open.length },
-      owed: open.map(({ openBatch, openSince }) => ({
-        what: `${openBatch} has no outcome`,
-        since: openSince,
-      })),
+      owed: open
+        .filter(({ onCanary }) => !onCanary)
+        .map(({ openBatch, openSince }) => ({
+          what: `${openBatch} has no outcome`,
+          since: openSince,
+        })),
     };
   }
 }

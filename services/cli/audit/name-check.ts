@@ -4,9 +4,9 @@ import { type Audited, placeName, type ReportViolation } from './audited.ts';
 
 type IdOf<Type extends ClawLoopEvent['type']> = (
   data: Extract<ClawLoopEvent, { readonly type: Type }>['data'],
-) => string;
+) => string | undefined;
 
-/** Ids that are derived from the data. */
+/** Ids that are derived from the data; undefined: an operator's, which has a random id. */
 const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'interaction.completed': ({ interactionId }) => interactionId,
   'turn.completed': ({ turnId }) => `${turnId}/completed`,
@@ -20,14 +20,18 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'hint.cast': ({ turnId, index }) => `${turnId}/hint/${index}`,
   'judgment.reached': ({ turnId }) => `${turnId}/judgment`,
   'judgment.revised': ({ turnId, n }) => `${turnId}/judgment/${n}`,
+  'verdict.recorded': ({ turnId }) => `${turnId}/verdict`,
   'sample.ready': ({ sampleId }) => `${sampleId}/ready`,
   'sample.dropped': ({ sampleId }) => `${sampleId}/dropped`,
   'sample.withdrawn': ({ sampleId }) => `${sampleId}/withdrawn`,
   'batch.submitted': ({ batchId }) => batchId,
   'policy.trained': ({ batchId }) => `${batchId}/trained`,
+  'policy.canary-started': ({ batchId }) => `${batchId}/canary`,
   'policy.promoted': ({ batchId }) => `${batchId}/promoted`,
   'policy.rejected': ({ batchId }) => `${batchId}/rejected`,
   'policy.update-failed': ({ batchId }) => `${batchId}/update-failed`,
+  'policy.rolled-back': ({ cause, turnId }) => (cause === 'automatic' ? `${turnId}/rolled-back` : undefined),
+  'learning.paused': ({ rollback }) => (rollback === undefined ? undefined : `${rollback}/paused`),
 };
 
 type Definition = { readonly type: string; readonly create: (event: NewEvent<unknown>) => ClawLoopEvent };
@@ -39,7 +43,7 @@ const definitions = new Map(
 export function createNameCheck(violation: ReportViolation) {
   return (record: Audited): void => {
     const { event } = record;
-    const expected = (ids[event.type] as ((data: unknown) => string) | undefined)?.(event.data);
+    const expected = (ids[event.type] as ((data: unknown) => string | undefined) | undefined)?.(event.data);
     if (expected !== undefined && expected !== event.id)
       violation(`${placeName(record)} is ${event.type} ${event.id}, but has the data of ${expected}`);
     const subject = definitions.get(event.type)?.create(event).subject;

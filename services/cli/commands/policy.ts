@@ -16,7 +16,7 @@ export const policy: Command = {
   usage: 'list | show VERSION | rollback VERSION | export',
   about: 'list versions, show one, roll back, or export the figures of all steps',
   details: [
-    ['list', 'show every version with its parent and outcome'],
+    ['list', 'show every version with its parent and outcome, and every rollback with its numbers'],
     ['show VERSION', 'show its batch, digest and metrics'],
     [
       'rollback VERSION',
@@ -50,7 +50,7 @@ export const policy: Command = {
 async function readPolicy(log: EventLog, adapter: string) {
   const view = createPolicyView(adapter);
   await readTopic(log, 'training', ({ event }) => view.on(event));
-  return { versions: view.versions, state: view.head() };
+  return { versions: view.versions, state: view.head(), rollbacks: view.rollbacks() };
 }
 
 async function listAll(log: EventLog, adapters: readonly string[]): Promise<number> {
@@ -62,7 +62,7 @@ async function listAll(log: EventLog, adapters: readonly string[]): Promise<numb
 }
 
 async function list(log: EventLog, adapter: string): Promise<void> {
-  const { versions, state } = await readPolicy(log, adapter);
+  const { versions, state, rollbacks } = await readPolicy(log, adapter);
   const served = new Set(lineage(viewOf(state), state.head));
   const mark = (version: number) =>
     version === state.head ? 'head' : served.has(version) ? 'in lineage' : '';
@@ -81,6 +81,19 @@ async function list(log: EventLog, adapter: string): Promise<void> {
   ];
   const columns = ['version', 'parent', 'samples', 'outcome', '', 'verdict', 'KL to base', 'batch formed'];
   console.log(formatTable(columns, rows));
+  for (const rollback of rollbacks) console.log(rollbackLine(rollback));
+}
+
+type Rollback = ReturnType<ReturnType<typeof createPolicyView>['rollbacks']>[number];
+
+function rollbackLine({ time, from, to, cause, reason, figures, hadEffect, pause }: Rollback): string {
+  const by = cause === 'automatic' ? 'by the verdicts' : 'by an operator';
+  const why = reason === '' ? '' : `: ${reason}`;
+  const evidence =
+    figures === undefined ? '' : ` (evidence ${figures.evidence}, needed ${Math.round(1 / figures.alpha)})`;
+  const effect = hadEffect ? '' : '; without effect, the head had moved';
+  const paused = pause === undefined ? '' : `\n  learning paused: ${pause}`;
+  return `${time.slice(0, 19)}  v${from} rolled back to v${to} ${by}${why}${evidence}${effect}${paused}`;
 }
 
 async function show(log: EventLog, adapter: string, version: number): Promise<number> {

@@ -19,6 +19,8 @@ type AdapterStatus = {
   readonly adapter: string;
   readonly eligible: number;
   readonly training: boolean;
+  /** the candidate of the open batch answers a share of the sessions */
+  readonly onCanary: boolean;
   /** of the running step, once the trainer has reported any */
   readonly progress: StepProgress | undefined;
   readonly paused: boolean;
@@ -67,6 +69,7 @@ function createAdapterStatus(adapter: string) {
   const eligible = new Set<string>();
   const settled = new Set<string>();
   let openBatch: string | undefined;
+  let onCanary: string | undefined;
   let paused = false;
   let served = 0;
   const settle = (sampleId: string): void => {
@@ -80,6 +83,7 @@ function createAdapterStatus(adapter: string) {
       for (const { sampleId } of event.data.samples) settle(sampleId);
       openBatch = event.data.batchId;
     }
+    if (event.type === 'policy.canary-started') onCanary = event.data.batchId;
     if (isOutcome(event) && event.data.batchId === openBatch) openBatch = undefined;
     if (event.type === 'policy.loaded') served = event.data.version;
     if (event.type === 'learning.paused') paused = true;
@@ -89,6 +93,7 @@ function createAdapterStatus(adapter: string) {
     adapter,
     eligible: eligible.size,
     training: openBatch !== undefined,
+    onCanary: openBatch !== undefined && openBatch === onCanary,
     paused,
     served,
     progress: progress?.batch === openBatch ? progress : undefined,
@@ -121,9 +126,11 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
   const of = several ? ` of ${nearest.adapter}` : '';
   const next = nearest.paused
     ? 'learning is paused'
-    : nearest.training
-      ? `a step${of} is running${describe(nearest.progress)}`
-      : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
+    : nearest.onCanary
+      ? `verdicts decide about a canary${of}`
+      : nearest.training
+        ? `a step${of} is running${describe(nearest.progress)}`
+        : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
   return [
     `serving ${status.adapters.map((adapter) => `${name(adapter)}v${adapter.served}`).join(', ')}`,
     `${status.interactions} answers`,

@@ -11,6 +11,7 @@ import { SessionClosed } from '../../../shared/events/session-closed.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { TurnWithdrawn } from '../../../shared/events/turn-withdrawn.ts';
+import { VerdictRecorded } from '../../../shared/events/verdict-recorded.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 
 /** A time some minutes after a fixed moment, so that lists of events need no times. */
@@ -223,4 +224,17 @@ export const sampleReady = (
       tokens,
       ...more,
     },
+  });
+
+export const verdictRecorded = (
+  turnId: string,
+  version: number,
+  score: number,
+  more: Partial<VerdictRecorded['data']> = {},
+) =>
+  VerdictRecorded.create({
+    id: `${turnId}/verdict`,
+    source,
+    time: timeAt(0),
+    data: { turnId, adapter: 'default', version, key: 'key', score, source: 'votes', wishes: [], ...more },
   });

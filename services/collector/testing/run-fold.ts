@@ -53,6 +53,14 @@ export function brief(event: ClawLoopEvent): string {
       return `withdrawn sample ${event.data.sampleId}`;
     case 'judgment.revised':
       return `revised ${event.data.turnId}: ${event.data.score} [${event.data.hints.join(' | ')}]`;
+    case 'verdict.recorded':
+      return `verdict ${event.data.turnId}: ${event.data.score} for v${event.data.version}`;
+    case 'policy.promoted':
+      return `promoted v${event.data.to}`;
+    case 'policy.rejected':
+      return `rejected ${event.data.batchId}: ${event.data.reason}`;
+    case 'policy.rolled-back':
+      return `rolled back v${event.data.from} to v${event.data.to}`;
     case 'sample.ready':
       return `ready ${event.data.sampleId}: ${event.data.verdict}${event.data.soft ? ' (soft)' : ''}`;
     case 'sample.dropped':

@@ -4,6 +4,7 @@ import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ServingError } from '../errors.ts';
 import type { Engine, PolicyTarget } from '../generation.ts';
+import type { CanaryChoice } from '../heads/serve-canary.ts';
 import { callerOf } from '../http/caller.ts';
 import { abortOnDisconnect } from '../http/disconnect.ts';
 import { asServingError } from '../http/error-body.ts';
@@ -46,6 +47,8 @@ export type AnswerDeps = ModelDeps & {
   readonly limit: PerKeyLimit;
   readonly quota: KeyQuota;
   readonly ids: AnswerIds;
+  /** The canary of an adapter; undefined for an engine that serves the base only. */
+  readonly canaryOf: (adapter: string) => CanaryChoice | undefined;
   /** Separates a key's part of the engine's prompt cache; undefined: the cache is shared. */
   readonly cacheSaltOf: (keyId: string) => string | undefined;
   readonly metrics: ServingMetrics;
@@ -128,8 +131,9 @@ async function generateAnswer(deps: AnswerDeps, task: AnswerTask, keep: Keep | u
   let count: AnswerCount | undefined;
   try {
     count = admitAnswer(deps.quota, caller, chat.generation);
-    const target = await targetOf(deps, model);
-    const accepted = { ...acceptRequest(deps, task), target, count };
+    const live = await targetOf(deps, model);
+    const received = acceptRequest(deps, task);
+    const accepted = { ...received, target: withCanary(deps, live, received), count };
     for (const kind of new Set(accepted.chat.ignored.map((omission) => omission.kind)))
       deps.metrics.ignored.inc({ kind });
     const signal = abortOnDisconnect(reply.raw, deps.ending);
@@ -140,6 +144,26 @@ async function generateAnswer(deps: AnswerDeps, task: AnswerTask, keep: Keep | u
     deps.metrics.open.dec();
     leave();
   }
+}
+
+/** A rewarded session stays on the head: its turns have no verdict that could decide about a canary. */
+function withCanary(
+  { canaryOf }: Pick<AnswerDeps, 'canaryOf'>,
+  target: PolicyTarget,
+  { lane, envelope, chat, rewarded }: Omit<AcceptedRequest, 'target'>,
+): PolicyTarget {
+  if (target.kind !== 'live' || rewarded !== undefined) return target;
+  const alias = canaryOf(target.adapter)?.aliasFor(conversationOf(lane, envelope, chat));
+  return alias === undefined ? target : { kind: 'live', adapter: alias };
+}
+
+/**
+ * The same for all requests of a conversation, in every replica: its named session, or else the first message of the
+ * person, which stays while the history grows.
+ */
+function conversationOf(lane: string, { session }: Envelope, { generation }: ChatRequest): string {
+  const first = session === undefined ? generation.messages.find(({ role }) => role === 'user') : undefined;
+  return JSON.stringify([lane, first?.content]);
 }
 
 /** More choices than a limit can ever admit are a client error; a full limit is one to retry. */

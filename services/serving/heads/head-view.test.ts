@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
 import { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import { logError } from '../../../shared/log/errors.ts';
 import type { EventLog, Following } from '../../../shared/log/event-log.ts';
@@ -98,4 +99,41 @@ test('one reader of the log follows the heads of all served adapters and no othe
   });
   expect(seen).toEqual(['training']);
   expect(() => head.of('carol')).toThrow('carol is not served');
+});
+
+test('a canary is announced while it is on and its parent is the head', async () => {
+  let say: (event: ClawLoopEvent) => void = () => {};
+  let offset = 0;
+  const log: Pick<EventLog, 'follow' | 'ends'> = {
+    ends: async () => [0],
+    follow: (topic, from, onRecord) => {
+      say = (event) => void onRecord({ event, at: { partition: 0, offset: offset++ }, time: 0 });
+      return follow({}).follow(topic, from, onRecord, new AbortController().signal);
+    },
+  };
+  const head = followHead({
+    log,
+    adapters: ['alice'],
+    signal: new AbortController().signal,
+    checkpointsOf: (adapter) => `/data/${adapter}`,
+  });
+  const heard: (number | undefined)[] = [];
+  const [submitted, outcome] = promoted('alice', 1);
+  say(submitted!);
+  head.of('alice').onCanary((canary) => heard.push(canary?.policy.version));
+  await head.caughtUp;
+  const data = {
+    batchId: 'alice/batch/1',
+    adapter: 'alice',
+    from: 0,
+    to: 1,
+    checkpoint: '1-abc',
+    digest: 'd',
+  };
+  say(PolicyCanaryStarted.create({ id: 'alice/batch/1/canary', ...source, data: { ...data, share: 0.1 } }));
+  expect(head.of('alice').head().version).toBe(0);
+  expect(heard).toEqual([undefined, 1]);
+  say(outcome!);
+  expect(head.of('alice').head().version).toBe(1);
+  expect(heard.at(-1)).toBeUndefined();
 });

@@ -19,7 +19,12 @@ export type AdapterHead = {
   readonly lastBatch: () => number;
   /** Calls the listener when the view is caught up, and then whenever the head changes. */
   readonly onHead: (listener: (head: PolicyVersion) => void) => void;
+  /** Calls the listener when the view is caught up, and then whenever a canary starts or ends; undefined: none. */
+  readonly onCanary: (listener: (canary: ServedCanary | undefined) => void) => void;
 };
+
+/** A candidate that answers a share of the sessions. */
+export type ServedCanary = { readonly policy: PolicyVersion; readonly share: number };
 
 /** The lineages of the served adapters: a fold of `training` in memory. */
 export type HeadView = {
@@ -116,6 +121,7 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
   let state: HeadState = initialHead;
   let caughtUp = false;
   const listeners: ((head: PolicyVersion) => void)[] = [];
+  const canaryListeners: ((canary: ServedCanary | undefined) => void)[] = [];
   const find = (version: number): PolicyVersion | undefined => {
     const row = state.versions[version];
     if (version === 0) return { version: 0 };
@@ -129,6 +135,16 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
   const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
   const notify = () => {
     for (const listener of listeners) listener(head());
+  };
+  const canary = (): ServedCanary | undefined => {
+    const started = state.canary;
+    if (started == null || started.from !== state.head) return undefined;
+    const { to, checkpoint, digest, share } = started;
+    const adapter = { name, folder: join(checkpoints, checkpoint), digest };
+    return { policy: { version: to, adapter }, share };
+  };
+  const notifyCanary = () => {
+    for (const listener of canaryListeners) listener(canary());
   };
   return {
     head,
@@ -147,14 +163,21 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       listeners.push(listener);
       if (caughtUp) listener(head());
     },
+    onCanary: (listener) => {
+      canaryListeners.push(listener);
+      if (caughtUp) listener(canary());
+    },
     apply: (event) => {
-      const previousHead = state.head;
+      const before = state;
       state = applyHead(state, event);
-      if (caughtUp && state.head !== previousHead) notify();
+      if (!caughtUp) return;
+      if (state.head !== before.head) notify();
+      if (state.canary !== before.canary || state.head !== before.head) notifyCanary();
     },
     catchUp: () => {
       caughtUp = true;
       notify();
+      notifyCanary();
     },
   };
 }
@@ -177,6 +200,7 @@ export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
     wasServed: (version) => version === 0,
     lastBatch: () => 0,
     onHead: (listener) => listener({ version: 0 }),
+    onCanary: (listener) => listener(undefined),
   }),
   reachEnd: async () => {},
 };

@@ -9,8 +9,11 @@ export type Retention = {
   readonly openParent: number | undefined;
 };
 
+/** The head, and the parents of the eight promotions that verdicts can still undo. */
+const NEAREST = 9;
+
 /**
- * Names of the checkpoints that may be removed. The rule keeps the head, a spread of its ancestors, the newest
+ * Names of the checkpoints that may be removed. The rule keeps the head, its nearest ancestors, a spread of the others, the newest
  * versions (a rollback may be undone) and the parent of the open batch. Slow drift is noticed late: the way
  * back must reach further than the last few days.
  */
@@ -21,6 +24,7 @@ export function prunable(
   const newest = checkpoints.map(({ state }) => state.version).toSorted((a, b) => b - a);
   const kept = new Set([
     ...spreadOut(lineage).slice(0, keep),
+    ...lineage.slice(0, Math.min(keep, NEAREST)),
     ...newest.slice(0, Math.ceil(keep / 2)),
     openParent,
   ]);

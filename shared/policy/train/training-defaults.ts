@@ -48,6 +48,7 @@ const common = {
   gateLeastScale: 0.125,
   gateContent: 0.1,
   gateCollapse: 0.2,
+  canaryShare: 0,
   rehearsal: 0,
   rehearsalWeight: 1,
 } as const;

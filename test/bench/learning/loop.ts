@@ -10,7 +10,7 @@ import { owedVotes } from '../../../services/judge/testing/owed-votes.ts';
 import { localTraining } from '../../../services/trainer/local-trainee.ts';
 import { type BoundState, outcomeEvents } from '../../../services/trainer/outcome.ts';
 import { digestOf } from '../../../services/trainer/read-samples.ts';
-import { type Candidate, type StepParent, step } from '../../../services/trainer/step.ts';
+import { type Candidate, type StepInput, type StepParent, step } from '../../../services/trainer/step.ts';
 import { CollectorConfig } from '../../../shared/config/collector.ts';
 import { JudgeConfig } from '../../../shared/config/judge.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
@@ -24,7 +24,7 @@ import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
-import type { OpenBatch } from '../../../shared/lineage/head.ts';
+import { lineage, type OpenBatch } from '../../../shared/lineage/head.ts';
 import { headView } from '../../../shared/lineage/head-rows.ts';
 import { openDraft } from '../../../shared/log/rows.ts';
 import { checkpointDigest } from '../../../shared/policy/checkpoints/state.ts';
@@ -35,6 +35,8 @@ import type { LearningModel, Reply, Speaker } from './model.ts';
 export type Method = LearningMethod | 'none';
 
 const ADAPTER = 'default';
+/** Versions whose weights are kept. */
+const KEPT = 40;
 const LANE = 'lane';
 const KEY = 'key';
 const source = 'clawloop/bench';
@@ -47,6 +49,8 @@ export type LoopOptions = {
   /** the rules unless told */
   readonly judge?: Pick<Judge, 'name' | 'defaultVotes' | 'vote'>;
   readonly onEvent?: (event: ClawLoopEvent) => void;
+  /** Another candidate in the place of the one that a step made, before the trainer reports it. */
+  readonly replace?: (step: StepInput, candidate: Candidate) => Candidate | Promise<Candidate>;
 };
 
 export type Loop = ReturnType<typeof openLoop>;
@@ -105,12 +109,9 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     const read = ({ at }: Pick<(typeof batch.samples)[number], 'at'>) =>
       (log.read('training', at) as SampleReady).data;
     const [samples, earlier] = [batch.samples.map(read), batch.earlier?.map(read) ?? []];
-    const result = await step(localTraining(model.engine), {
-      parent: parents.get(batch.parent),
-      batch,
-      samples,
-      earlier,
-    });
+    const input = { parent: parents.get(batch.parent), batch, samples, earlier };
+    const made = await step(localTraining(model.engine), input);
+    const result = made.kind === 'candidate' ? ((await options.replace?.(input, made)) ?? made) : made;
     if (result.kind !== 'candidate') log.append(outcomeEvents(batch, result, now()));
     else {
       steps.push({ gate: result.gate, metrics: result.metrics });
@@ -118,22 +119,31 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
       figures.set(batch.n, result.metrics);
       const state = stateOf(model, batch, samples, result);
       log.append(outcomeEvents(batch, { kind: 'trained', checkpoint: String(batch.n), state }, now()));
-      if (result.gate.passed) serve(batch.n);
+      serveHead();
     }
     return true;
+  };
+
+  /** A promotion or a rollback moves the head. */
+  const serveHead = (): void => {
+    const { head } = headView(openDraft(log.rowsOf(submit.name, ADAPTER)));
+    if (head !== served) serve(head);
   };
 
   const serve = (version: number): void => {
     speaker.dispose();
     speaker = model.speaker(version, parents.get(version)?.adapter);
     served = version;
-    for (const older of parents.keys()) if (older < version) parents.delete(older);
+    // as many as a rollback can reach, and rejected ones between them
+    for (const older of parents.keys()) if (older < version - KEPT) parents.delete(older);
   };
 
   /** Until every turn is judged and no batch is open: a person thinks longer than that. */
   const settle = async (): Promise<void> => {
-    do await vote();
-    while (await train());
+    do {
+      await vote();
+      serveHead();
+    } while (await train());
   };
 
   const answer = async (messages: readonly ChatMessage[]) => {
@@ -142,6 +152,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     const [reply] = speaker.ask([{ messages, seed: id }]);
     log.append([interaction(id, now(), messages, reply!)]);
     await vote();
+    serveHead();
     return { id, text: reply!.text };
   };
 
@@ -166,7 +177,16 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     rate: (interactionId: string, score: number): void => {
       const data = { interactionId, lane: LANE, key: KEY, score };
       log.append([FeedbackGiven.create({ id: `${interactionId}/rated`, source, time: now(), data })]);
+      serveHead();
     },
+    /** An operator's command, or another fact from outside. */
+    say: (...events: readonly ClawLoopEvent[]): void => {
+      log.append(events);
+      serveHead();
+    },
+    /** Versions from this one back to the base. */
+    lineage: (version: number): readonly number[] =>
+      lineage(headView(openDraft(log.rowsOf(submit.name, ADAPTER))), version),
     /** What the step that made the served version measured. */
     figures: (): Readonly<Record<string, number>> => figures.get(served) ?? {},
     settle,

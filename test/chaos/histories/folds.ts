@@ -30,12 +30,16 @@ export type HistoryFold = {
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 
+/** Votes are random and few, so nothing is ever clearly worse: no real bound, so that versions are rolled back now and then. */
+const watch = { alpha: 20, margin: 0, pauseAfter: 2 };
+
 const rulesOfAttribute = {
   atOnce: true,
   firstEdits: true,
   clients: true,
   rewardedAreMain: true,
   tellsOpened: true,
+  namesVersion: true,
 };
 
 export const theFolds: readonly HistoryFold[] = [
@@ -57,13 +61,18 @@ export const theFolds: readonly HistoryFold[] = [
     reads: 'turns',
     writes: 'training',
     on: (rows, event, at) =>
-      assemble.on(rows, event, at, { atLeastOne: true, revises: true, method: 'combine' }),
+      assemble.on(rows, event, at, {
+        atLeastOne: true,
+        revises: true,
+        recordsVerdicts: true,
+        method: 'combine',
+      }),
   },
   {
     name: 'submit',
     reads: 'training',
     writes: 'training',
     on: (rows, event, at, { size, maxStaleness }) =>
-      submit.on(rows, event, at, { size, maxStaleness, training }),
+      submit.on(rows, event, at, { size, maxStaleness, training, watch }),
   },
 ];

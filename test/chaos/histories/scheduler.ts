@@ -79,6 +79,7 @@ export function quiesce(world: World): boolean {
   for (const event of ghosts(world)) write(world.records, event);
   for (let round = 0; round < 60; round++) {
     foldAll(world);
+    resumeLearning(world);
     enqueueAllVotes(world);
     for (let i = 0; i < 400 && (world.votes.length > 0 || world.voteWorkers[0] !== undefined); i++)
       voteWork(world, 0);
@@ -96,6 +97,19 @@ export function quiesce(world: World): boolean {
       return true;
   }
   return false;
+}
+
+/** Repeated automatic rollbacks pause learning; an operator looks, and resumes. A late copy of a pause is none. */
+function resumeLearning(world: World): void {
+  for (const adapter of adapters) {
+    const said = allEvents(world.records).filter(
+      ({ type, subject }) => type.startsWith('learning.') && subject === adapter,
+    );
+    const last = said.at(-1);
+    const isFirst = said.findIndex(({ id }) => id === last?.id) === said.length - 1;
+    if (isFirst && last?.type === 'learning.paused' && last.data.rollback !== undefined)
+      append(world, learningResumed({ id: newId(world, 'o'), tick: world.now }, adapter));
+  }
 }
 
 const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;

@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest';
+import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { PolicyCanaryStarted } from '../../shared/events/policy-canary-started.ts';
+import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
+import { headView } from '../../shared/lineage/head-rows.ts';
+import type { InputEvent } from '../../shared/log/fold.ts';
+import { memoryRows, openDraft } from '../../shared/log/rows.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
+import type { SubmitSettings } from './fold-settings.ts';
+import { submit } from './submit.ts';
+import { sampleReady, verdictRecorded } from './testing/events.ts';
+import { brief } from './testing/run-fold.ts';
+
+const settings: SubmitSettings = {
+  size: 1,
+  maxStaleness: 4,
+  training: { ...defaultTrainingSettings('claw-nano').settings, canaryShare: 0.2 },
+  watch: { alpha: 0.01, margin: 0, pauseAfter: 3 },
+  canary: { alpha: 0.01, margin: 0.3, turns: 40, hours: 24 },
+};
+const adapter = 'default';
+const written = (id: string) => ({ id, source: 'clawloop/test', time: '2026-01-01T00:00:00Z' });
+const HOUR_MS = 3_600_000;
+
+/** The batch of one sample is trained, and its candidate is on canary as v1 beside the base. */
+function onCanary(given: Partial<SubmitSettings> = {}) {
+  const rows = memoryRows();
+  const emitted: ClawLoopEvent[] = [];
+  let [offset, made, hours] = [0, 0, 0];
+  const say = (...events: readonly ClawLoopEvent[]): void => {
+    for (const event of events) {
+      const input: InputEvent = { ...event, recorded: hours * HOUR_MS };
+      const { changes, emit } = submit.on(
+        rows,
+        input,
+        { partition: 0, offset: offset++ },
+        { ...settings, ...given },
+      );
+      rows.apply(changes);
+      emitted.push(...(emit as readonly ClawLoopEvent[]));
+      say(...(emit as readonly ClawLoopEvent[]));
+    }
+  };
+  const verdicts = (version: number, scores: readonly number[]) =>
+    say(...scores.map((score) => verdictRecorded(`t${++made}`, version, score)));
+  const started = PolicyCanaryStarted.create({
+    ...written('default/batch/1/canary'),
+    data: { batchId: 'default/batch/1', adapter, from: 0, to: 1, checkpoint: 'c1', digest: 'd1', share: 0.2 },
+  });
+  say(sampleReady('a'), started);
+  return {
+    say,
+    started,
+    verdicts,
+    wait: (count: number) => {
+      hours += count;
+    },
+    view: () => headView(openDraft(rows)),
+    lines: () => emitted.slice(1).map(brief),
+    last: () => emitted.at(-1)!,
+  };
+}
+const times = (count: number, score: number) => Array.from({ length: count }, () => score);
+const mixed = (count: number) => Array.from({ length: count }, (_, i) => (i % 4 === 0 ? -1 : 1));
+
+test('while a candidate is on canary the head stays, no batch is formed, and its samples wait', () => {
+  const canary = onCanary();
+  canary.say(sampleReady('of v1', 'chat', 1), sampleReady('of v0', 'other', 0), canary.started);
+  expect(canary.view()).toMatchObject({ head: 0, canary: { to: 1 }, open: { n: 1 } });
+  expect(canary.lines()).toEqual([]);
+});
+
+test('a candidate whose verdicts are worse is rejected with the numbers, and its samples are dropped', () => {
+  const canary = onCanary();
+  canary.say(sampleReady('of v1', 'chat', 1), sampleReady('of v0', 'other', 0));
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, times(30, -1));
+  expect(canary.lines()).toEqual([
+    'rejected default/batch/1: canary',
+    'dropped of v1: off-lineage',
+    'batch 2 on v0: of v0',
+  ]);
+  expect(canary.view()).toMatchObject({ head: 0, canary: null });
+});
+
+test('the rejection names counts, evidence and limits', () => {
+  const canary = onCanary();
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, times(30, -1));
+  expect(canary.last()).toMatchObject({
+    id: 'default/batch/1/rejected',
+    source: 'clawloop/collector',
+    data: { figures: { turnsOfParent: 20, badOfParent: 5, alpha: 0.01, margin: 0.3 } },
+  });
+  const { figures } = canary.last().data as { figures: Record<string, number> };
+  expect(figures.evidenceOfWorse).toBeGreaterThanOrEqual(100);
+  expect(figures.bad).toBe(figures.turns);
+  expect(figures.turns).toBeLessThan(15);
+});
+
+test('a candidate that is surely not worse by the margin is promoted early, and its samples train', () => {
+  const canary = onCanary();
+  canary.say(sampleReady('of v1', 'chat', 1));
+  canary.verdicts(0, mixed(40));
+  canary.verdicts(1, times(30, 1));
+  expect(canary.lines()).toEqual(['promoted v1', 'batch 2 on v1: of v1']);
+  expect(canary.view()).toMatchObject({ head: 1, canary: null });
+});
+
+test('a promoted canary goes on to be watched, with the verdicts that it has', () => {
+  const canary = onCanary();
+  canary.verdicts(0, mixed(40));
+  canary.verdicts(1, times(30, 1));
+  canary.verdicts(1, times(60, -1));
+  expect(canary.lines()).toEqual(['promoted v1', 'rolled back v1 to v0']);
+});
+
+test.each([
+  ['not higher', mixed(40), 'promoted v1'],
+  ['higher', [...times(24, -1), ...times(16, 1)], 'rejected default/batch/1: canary'],
+])('after the agreed number of verdicts a rate that is %s by the margin decides', (_, scores, line) => {
+  const canary = onCanary({ canary: { ...settings.canary!, alpha: 1e-9 } });
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, scores.slice(0, 39));
+  expect(canary.lines()).toEqual([]);
+  canary.verdicts(1, scores.slice(39));
+  expect(canary.lines()).toEqual([line]);
+});
+
+test('after the agreed time the same rule decides with fewer verdicts', () => {
+  const canary = onCanary();
+  canary.wait(23);
+  canary.verdicts(1, [1]);
+  expect(canary.lines()).toEqual([]);
+  canary.wait(1);
+  canary.verdicts(0, [1]);
+  expect(canary.lines()).toEqual(['promoted v1']);
+  expect(canary.last()).toMatchObject({
+    data: { reason: expect.stringMatching(/^undecided after 1 verdicts and 24 hours/) },
+  });
+});
+
+test('a canary ends when an operator moves the head away from its parent', () => {
+  const canary = onCanary();
+  canary.verdicts(0, mixed(40));
+  canary.verdicts(1, times(30, 1));
+  canary.say(sampleReady('b', 'chat', 1));
+  const second = {
+    batchId: 'default/batch/2',
+    adapter,
+    from: 1,
+    to: 2,
+    checkpoint: 'c2',
+    digest: 'd2',
+    share: 0.2,
+  };
+  canary.say(PolicyCanaryStarted.create({ ...written('default/batch/2/canary'), data: second }));
+  canary.say(PolicyRolledBack.create({ ...written('o'), data: { adapter, from: 1, to: 0 } }));
+  expect(canary.lines().slice(1)).toEqual(['batch 2 on v1: b', 'rejected default/batch/2: canary']);
+  expect(canary.last()).toMatchObject({ data: { detail: 'its parent v1 was rolled back' } });
+});
+
+test('a canary is decided also where verdicts roll nothing back', () => {
+  const canary = onCanary({ watch: undefined as never });
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, times(30, -1));
+  expect(canary.lines()).toEqual(['rejected default/batch/1: canary']);
+});
