@@ -62,6 +62,7 @@ function outcomeOf(n: number, gate: Gate): Parameters<typeof outcomeEvents>[1] {
     metrics: { loss: 0.5 / n, klToBase: 0.0125 },
     fingerprint: 'f',
     milliseconds: 1500,
+    settings,
     gate: passed ? { passed } : refused,
   };
   return { kind: 'trained', checkpoint: `${n}-x`, state } as unknown as Parameters<typeof outcomeEvents>[1];

@@ -143,7 +143,7 @@ async function expectVersionTrace(log: EventLog, spans: readonly Span[]): Promis
   const batchId = 'default/batch/1';
   const figures = { metrics: { loss: 0.5 }, fingerprint: 'f', milliseconds: 2000 };
   const digests = { digest: 'd', batchDigest: 'b', samplesDigest: 's' };
-  const state = { version: 1, parent: 0, gate: { passed: true }, ...digests, ...figures };
+  const state = { version: 1, parent: 0, gate: { passed: true }, settings: {}, ...digests, ...figures };
   const outcome = { kind: 'trained', checkpoint: '1-x', state } as unknown as Parameters<
     typeof outcomeEvents
   >[1];
