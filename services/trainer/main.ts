@@ -15,6 +15,7 @@ import { openQueue } from '../../shared/runtime/open-queue.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { Refusal } from '../../shared/runtime/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
+import type { ServerUsage } from '../../shared/tinker/training-server.ts';
 import { createBatchWait } from './batch-wait.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { createTrainerMetrics, watchBatches, watchServerTokens } from './metrics.ts';
@@ -45,6 +46,8 @@ const wait = createBatchWait({ log, logger, signal: shutdown });
 let openBatches = () => 0;
 let waitingReason: () => string | undefined = () => undefined;
 watchBatches(service.metrics, () => openBatches(), wait.seconds);
+let serverUsage: () => ServerUsage | undefined = () => undefined;
+watchServerTokens(service.metrics, () => serverUsage());
 let missing: string | undefined = 'the model is still loading';
 
 const retries = {
@@ -144,7 +147,7 @@ async function openServer(modelFolder: string) {
     },
     signal: shutdown,
   });
-  watchServerTokens(service.metrics, runner.usage);
+  serverUsage = runner.usage;
   return runner;
 }
 

@@ -56,15 +56,17 @@ export const createTrainerMetrics = (registry: Registry) => {
   };
 };
 
-/** Registers counters of what a training server was sent. */
-export function watchServerTokens(registry: Registry, usage: () => ServerUsage): void {
+/** Registers counters of what a training server was sent. Without one, `usage` returns undefined and they have no values. */
+export function watchServerTokens(registry: Registry, usage: () => ServerUsage | undefined): void {
   new Gauge({
     name: 'clawloop_trainer_server_tokens',
     help: 'tokens that this process has sent to the training server, by kind: forward, trained, sampled',
     labelNames: ['kind'],
     registers: [registry],
     collect() {
-      const { forwardTokens, trainedTokens, sampledTokens } = usage();
+      const used = usage();
+      if (used === undefined) return;
+      const { forwardTokens, trainedTokens, sampledTokens } = used;
       this.set({ kind: 'forward' }, forwardTokens);
       this.set({ kind: 'trained' }, trainedTokens);
       this.set({ kind: 'sampled' }, sampledTokens);
