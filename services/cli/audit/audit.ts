@@ -88,9 +88,10 @@ export function createAudit(options: AuditOptions = {}) {
     batches.on,
     lineage.on,
     leases.on,
+    verdicts.on,
     backlog.on,
   ];
-  const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on, verdicts.on];
+  const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on];
 
   const on = (record: Audited): void => {
     for (const check of checks) check(record);
@@ -99,7 +100,7 @@ export function createAudit(options: AuditOptions = {}) {
 
   /** Call once, after the last record. */
   const report = (): AuditReport => {
-    for (const check of [outcomes, sessions, progress, batches, returns]) check.finish();
+    for (const check of [outcomes, sessions, progress, batches, returns, verdicts]) check.finish();
     const unmatched = feedback.finish();
     const { counts, open, owed } = conservation.report(book.restsSince);
     const batchReport = lineage.report();

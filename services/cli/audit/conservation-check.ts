@@ -33,6 +33,7 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
   'sample.ready',
   'sample.dropped',
   'batch.submitted',
+  'verdict.recorded',
 ]);
 
 const nothing = {

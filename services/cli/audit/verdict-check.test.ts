@@ -91,3 +91,12 @@ test.each<[string, Facts, RegExp]>([
 ])('%s is a violation', (_, facts, what) => {
   expect(about(facts, what)).toHaveLength(1);
 });
+
+test('a judged turn that became a sample has its verdict recorded, from the first recorded verdict on', () => {
+  const ofSamples = (facts: Facts) => about(facts, /its verdict is not recorded/);
+  expect(ofSamples([trained('a'), verdict('a', 0), trained('b'), verdict('b', 0)])).toEqual([]);
+  expect(ofSamples([trained('a'), trained('b'), verdict('b', 0)])).toEqual([]);
+  expect(ofSamples([trained('a'), verdict('a', 0), trained('b')])).toEqual([
+    'b became a sample, but its verdict is not recorded',
+  ]);
+});

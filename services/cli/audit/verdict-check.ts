@@ -1,13 +1,23 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { evidenceOfWorse } from '../../../shared/lineage/evidence.ts';
-import type { ReportViolation } from './audited.ts';
+import type { Audited, ReportViolation } from './audited.ts';
 
 type Adapter = {
   /** by version: verdicts recorded so far, and how many are bad */
   readonly verdicts: Map<number, { turns: number; bad: number }>;
   readonly parents: Map<number, number>;
 };
+
+type Turn = {
+  readonly partition: number;
+  readonly offset: number;
+  /** answers that call a tool, and rewarded ones, may have no verdict */
+  readonly needsVerdict: boolean;
+};
+
+/** Sources of a judgment that speak of the version that answered. */
+const aboutVersion: ReadonlySet<string> = new Set(['votes', 'feedback', 'implicit']);
 
 /** The event has four digits. */
 const ROUNDING = 1e-3;
@@ -16,11 +26,14 @@ const isNear = (value: number, computed: number): boolean =>
 
 /**
  * Checks that a recorded verdict is that of its turn, that an automatic rollback leads to the parent for numbers
- * that justify it, and that it counts no verdict that is not in the log; that the figures of a canary agree. Feed it turns before training.
+ * that justify it, and that it counts no verdict that is not in the log; that the figures of a canary agree; that a
+ * judged turn which became a sample has its verdict recorded. Feed it turns before training.
  */
 export function createVerdictCheck(violation: ReportViolation) {
   const versions = new Map<string, number>();
   const scores = new Map<string, number | null>();
+  const turns = new Map<string, Turn>();
+  const ready = new Set<string>();
   const recorded = new Set<string>();
   const rollbacks = new Set<string>();
   /** batches whose candidate was on canary */
@@ -97,14 +110,48 @@ export function createVerdictCheck(violation: ReportViolation) {
         violation(`${id} has ${name} ${figures[name]}, but its counts give ${value}`);
   };
 
+  /** Verdicts of turns before the first recorded one of their partition are those of an earlier program. */
+  const finish = (): void => {
+    const since = new Map<number, number>();
+    for (const turnId of recorded) {
+      const turn = turns.get(turnId);
+      if (turn === undefined) continue;
+      since.set(turn.partition, Math.min(turn.offset, since.get(turn.partition) ?? turn.offset));
+    }
+    for (const turnId of ready) {
+      const turn = turns.get(turnId);
+      if (turn === undefined || !turn.needsVerdict || recorded.has(turnId)) continue;
+      if ((scores.get(turnId) ?? null) === null) continue;
+      if (turn.offset > (since.get(turn.partition) ?? Number.POSITIVE_INFINITY))
+        violation(`${turnId} became a sample, but its verdict is not recorded`, 'training');
+    }
+  };
+
+  const onTurn = ({ data }: Extract<ClawLoopEvent, { type: 'turn.completed' }>, at: Audited['at']): void => {
+    if (versions.has(data.turnId)) return;
+    versions.set(data.turnId, data.version);
+    const needsVerdict = data.settle !== 'reward' && (data.answer.tool_calls ?? []).length === 0;
+    turns.set(data.turnId, { ...at, needsVerdict });
+  };
+
   return {
-    on: (event: ClawLoopEvent): void => {
+    finish,
+    on: ({ event, at }: Audited): void => {
       switch (event.type) {
         case 'turn.completed':
-          if (!versions.has(event.data.turnId)) versions.set(event.data.turnId, event.data.version);
+          onTurn(event, at);
           break;
-        case 'judgment.reached':
-          if (!scores.has(event.data.turnId)) scores.set(event.data.turnId, event.data.score);
+        case 'judgment.reached': {
+          const { turnId, score, source } = event.data;
+          if (scores.has(turnId)) break;
+          scores.set(turnId, score);
+          const turn = turns.get(turnId);
+          if (turn !== undefined && !aboutVersion.has(source))
+            turns.set(turnId, { ...turn, needsVerdict: false });
+          break;
+        }
+        case 'sample.ready':
+          ready.add(event.data.sampleId);
           break;
         case 'turn.skipped':
           if (event.data.answered !== undefined) {
