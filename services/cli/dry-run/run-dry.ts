@@ -3,6 +3,7 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { excerpt } from '../../../shared/runtime/table.ts';
 import { chat } from '../demo/chat.ts';
+import { inOrder } from './in-order.ts';
 import { type Stage, stageOf } from './stages.ts';
 import { type LogWatch, watchLog } from './watch-log.ts';
 
@@ -32,11 +33,12 @@ const REACTION = 'Too long. Two sentences, please.';
  */
 export async function runDry({ log, print, signal, ...run }: DryRun): Promise<void> {
   const end = new AbortController();
+  const stages = inOrder(print);
   const watch = watchLog(
     log,
     (event) => {
       const stage = stageOf(event);
-      if (stage !== undefined) print(stage);
+      if (stage !== undefined) stages.print(stage);
     },
     AbortSignal.any([signal, end.signal]),
   );
@@ -45,6 +47,7 @@ export async function runDry({ log, print, signal, ...run }: DryRun): Promise<vo
   } finally {
     end.abort();
     await watch.done;
+    stages.rest();
   }
 }
 

@@ -23,6 +23,19 @@ const say = async (page: Page, text: string) => {
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.querySelector('.say .main') !== null);
 };
+/** Badges of the chat whose text fits. */
+const badges = (page: Page, text: RegExp) => page.locator('.bubble .badge').filter({ hasText: text }).count();
+/** An answer may be cut off, or a reaction not understood: then the conversation goes on until two turns are samples. */
+const talkUntilBatch = async (page: Page) => {
+  for (;;) {
+    await until('each turn but the last has its verdict', async () => {
+      const open = [await badges(page, /waiting for next state/), await badges(page, /waiting for verdict/)];
+      return open[0]! <= 1 && open[1] === 0;
+    });
+    if ((await badges(page, /waiting for batch|in .*batch|trained in/)) >= 2) return;
+    await say(page, 'Great, that is exactly what I wanted! What is a quick breakfast?');
+  }
+};
 const show = async (page: Page, name: string, text: RegExp) => {
   await page.evaluate((hash) => {
     location.hash = hash;
@@ -74,6 +87,7 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
     await say(page, 'Too long. Two sentences, please. What is a quick breakfast?');
     await say(page, 'Great, that is exactly what I wanted! How do I clean a pan?');
     expect(await page.textContent('.talk')).toContain(hostile);
+    await talkUntilBatch(page);
     await page.waitForFunction(() => document.querySelector('.now')?.textContent?.startsWith('v1'));
     await page.waitForFunction(() => document.querySelectorAll('.bubble .badge.good').length >= 2);
     await expectAccessible(page, 'a chat');
