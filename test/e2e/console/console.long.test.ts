@@ -18,10 +18,17 @@ const pages = {
   connect: /ANTHROPIC_BASE_URL/,
 } as const;
 
+/** Sends a message and waits for the end of its answer. */
 const say = async (page: Page, text: string) => {
+  const before = await page.locator('.bubble').count();
   await page.fill('#draft', text);
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => document.querySelector('.say .main') !== null);
+  await page.waitForFunction(
+    (count) =>
+      document.querySelectorAll('.bubble').length >= count + 2 &&
+      document.querySelector('.say .main') !== null,
+    before,
+  );
 };
 /** Badges of the chat whose text fits. */
 const badges = (page: Page, text: RegExp) => page.locator('.bubble .badge').filter({ hasText: text }).count();
