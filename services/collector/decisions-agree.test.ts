@@ -112,7 +112,7 @@ function runHistory(seed: number, steps: number) {
   return { topic, rows };
 }
 
-/** What the topic says, told without the code under test. */
+/** What the topic says, read without the code under test. */
 function walk(topic: readonly ClawLoopEvent[]): readonly string[] {
   const wrong: string[] = [];
   const seen = new Set<string>();

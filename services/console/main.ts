@@ -81,13 +81,13 @@ async function start(): Promise<void> {
   logger.info({ port, host: config.host }, 'listening');
 
   /** What the last message was about. */
-  const told = { revision: -1, progress: 0 };
+  const sent = { revision: -1, progress: 0 };
   const tell = async (): Promise<void> => {
     const [revision, progress] = [model.revision(), reader.progress()];
-    if (live.listeners() === 0 || (revision === told.revision && progress === told.progress)) return;
+    if (live.listeners() === 0 || (revision === sent.revision && progress === sent.progress)) return;
     const versions = model.decisions.revision() !== changed.decisions;
     const change: Change = { ...(await overview()), changed: { turns: [...changed.turns], versions } };
-    Object.assign(told, { revision, progress });
+    Object.assign(sent, { revision, progress });
     Object.assign(changed, { turns: new Set(), decisions: model.decisions.revision() });
     live.send(change);
   };

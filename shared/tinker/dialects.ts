@@ -94,7 +94,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     capabilities: { ...plain, fixedAlpha: undefined, deduplicates: true },
     surrogate: summed,
     lora: { members: {}, alpha: 'alpha' },
-    // its own client divides by the number of tokens unless told otherwise
+    // its own client divides by the number of tokens by default
     optimizer: {
       members: { grad_accumulation_normalization: 'none' },
       adam: { emit_grad_norm_metrics: 'basic' },
