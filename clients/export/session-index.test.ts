@@ -51,6 +51,18 @@ test('a session lists its turns in order, with place, reason and return', () => 
   expect(index.open()).toEqual([]);
 });
 
+test('sessions come in order of their end, whichever partition was read first', () => {
+  const index = new SessionIndex();
+  const end = (session: string, time: string) => {
+    for (const entry of [started(session), ended(session), { ...closed(session), time }])
+      index.on(entry as ClawLoopEvent, { partition: 0, offset: 0 });
+  };
+  end('second', '2026-01-01T00:00:02.000Z');
+  end('first', '2026-01-01T00:00:01.000Z');
+  end('third', '2026-01-01T00:00:03.000Z');
+  expect(index.takeEnded().map(({ session }) => session)).toEqual(['first', 'second', 'third']);
+});
+
 test('a session has ended once both topics say so, in either order', () => {
   const index = new SessionIndex();
   const at = { partition: 0, offset: 0 };

@@ -24,7 +24,7 @@ export type EndedSession = {
 };
 
 type TurnState = { reason: string | null; earned: TurnFeedback['data'] | undefined };
-type Closed = { readonly session: string; readonly by: string; readonly discarded: boolean };
+type Closed = Readonly<{ session: string; by: string; discarded: boolean; time: string }>;
 
 /** Event types that the index reads. */
 export const indexedTypes: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
@@ -102,7 +102,7 @@ export class SessionIndex {
       }
       case 'session.closed': {
         const { session, epoch, by, discard = false } = event.data;
-        this.#waiting.set(`${session}@${epoch}`, { session, by, discarded: discard });
+        this.#waiting.set(`${session}@${epoch}`, { session, by, discarded: discard, time: event.time });
       }
     }
   }
@@ -116,7 +116,9 @@ export class SessionIndex {
   }
 
   #take(): readonly EndedSession[] {
-    return [...this.#waiting].flatMap(([name, { session, by, discarded }]) => {
+    // two partitions arrive in any order
+    const byTime = [...this.#waiting].sort(([, a], [, b]) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+    return byTime.flatMap(([name, { session, by, discarded }]) => {
       if (!this.#ends.delete(by)) return [];
       this.#waiting.delete(name);
       const turns = this.#takeTurns(name);
@@ -139,7 +141,7 @@ export class SessionIndex {
     });
   }
 
-  /** Sessions that ended since the last call. Their turns are then forgotten. */
+  /** Sessions that ended since the last call, in order of their end. Their turns are then forgotten. */
   takeEnded(): readonly EndedSession[] {
     const ended = this.#take();
     this.#forgetOldest();
