@@ -117,7 +117,9 @@ export class SessionIndex {
 
   #take(): readonly EndedSession[] {
     // two partitions arrive in any order
-    const byTime = [...this.#waiting].sort(([, a], [, b]) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+    const byTime = [...this.#waiting].sort(([, a], [, b]) =>
+      a.time < b.time ? -1 : a.time > b.time ? 1 : 0,
+    );
     return byTime.flatMap(([name, { session, by, discarded }]) => {
       if (!this.#ends.delete(by)) return [];
       this.#waiting.delete(name);

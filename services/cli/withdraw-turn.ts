@@ -3,7 +3,8 @@ import { withdrawalFact } from '../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { readAll } from '../../shared/log/read-topic.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
-import { describeStage, type TurnStage, TurnViews } from '../../shared/views/turn-view.ts';
+import { describeStage } from '../../shared/views/describe-turn.ts';
+import { type TurnStage, TurnViews } from '../../shared/views/turn-view.ts';
 
 /**
  * Withdraws a turn in any state and prints the effect. Resolves to the exit code: 1 when the turn has trained

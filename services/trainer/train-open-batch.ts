@@ -1,27 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import { recordedTrainingSettings } from '../../shared/events/training-settings.ts';
-import { defined } from '../../shared/lang/defined.ts';
-import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
   type CheckpointStore,
-  checkpointName,
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoints/checkpoint-store.ts';
-import { type OptimizerState, sealing } from '../../shared/policy/checkpoints/state.ts';
-import { inPieces } from '../../shared/policy/model/pieces.ts';
 import { utcNow } from '../../shared/runtime/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { isRefusal } from '../../shared/runtime/refusal.ts';
+import { commitStep, nameOf } from './commit-step.ts';
 import { findCommitted } from './find-committed.ts';
-import { type BoundState, type Outcome, outcomeEvents } from './outcome.ts';
+import { type Outcome, outcomeEvents } from './outcome.ts';
 import { digestOf, isGoneForGood, readEarlier, readSamples } from './read-samples.ts';
 import { isServerWait, lacksParentState } from './remote/server-wait.ts';
 import type { StepInput, StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { isStorageError, isStoreUnavailable, storeUnavailable } from './store-unavailable.ts';
+import { isStoreUnavailable, storeUnavailable } from './store-unavailable.ts';
 import { separateTeacher } from './teacher.ts';
 
 type Batch = BatchSubmitted['data'];
@@ -86,8 +82,6 @@ async function removeLeftStates(
       );
     });
 }
-
-const nameOf = (batch: Batch): string => checkpointName(batch.n, batchDigest(batch));
 
 async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {
   const { store, maxStrikes, base, log, logger } = training;
@@ -211,7 +205,7 @@ async function attempt(
     };
     const step = await runner.run(input, training.onProgress, signal, { onState: attempts.note });
     training.onStep(step);
-    const outcome = await commit(training, batch, digestOf(read.samples), step);
+    const outcome = await commitStep(training, batch, digestOf(read.samples), step);
     await marker.end();
     return outcome;
   } catch (error) {
@@ -232,66 +226,6 @@ const withTeacherFolder = (batch: Batch, teacher: string): Batch => ({
   ...batch,
   settings: { ...batch.settings, teacher },
 });
-
-async function commit(
-  { store, log, base, logger }: Training,
-  batch: Batch,
-  samplesDigest: string,
-  step: RunStep,
-): Promise<Outcome> {
-  const { result, fingerprint, milliseconds } = step;
-  if (result.kind !== 'candidate') return result;
-  const { adapter, optimizer, baseline, gate, metrics } = result;
-  const state: BoundState = {
-    format: 1,
-    version: batch.n,
-    parent: batch.parent,
-    batchId: batch.batchId,
-    batchDigest: batchDigest(batch),
-    samplesDigest,
-    adapter: batch.adapter,
-    logId: log.logId,
-    model: base.model,
-    baseDigest: base.digest,
-    settings: batch.settings,
-    seed: batch.seed,
-    samples: batch.samples.length,
-    baseline,
-    optimizerStep: optimizer.step,
-    ...defined({ optimizer: placeOf(optimizer), leftOut: result.leftOut && [...result.leftOut] }),
-    gate,
-    metrics,
-    fingerprint,
-    milliseconds,
-    ...(await inPieces(sealing({ adapter, optimizer, baseline }))),
-  };
-  const content = { adapter, optimizer, state };
-  const { won, checkpoint } = await commitTo(store, nameOf(batch), content, base.folder);
-  if (!won) logger.info({ batch: batch.batchId }, 'another trainer committed first; using its checkpoint');
-  return { kind: 'trained', checkpoint: checkpoint.name, state: { ...state, ...checkpoint.state } };
-}
-
-/** Where the moments are, if a server has them. */
-function placeOf(optimizer: OptimizerState): BoundState['optimizer'] {
-  if (optimizer.kind !== 'remote') return undefined;
-  const { step: _, ...place } = optimizer;
-  return place;
-}
-
-/** A store that is unavailable or full does not count against the step. @throws StoreUnavailable */
-async function commitTo(
-  store: CheckpointStore,
-  ...committed: Parameters<CheckpointStore['commit']>
-): ReturnType<CheckpointStore['commit']> {
-  try {
-    if (!(await store.isPresent()))
-      throw storeUnavailable(`${store.folder} became unavailable during the step`);
-    return await store.commit(...committed);
-  } catch (error) {
-    if (!isStorageError(error)) throw error;
-    throw storeUnavailable(`cannot write the checkpoint: ${error.message}`, error);
-  }
-}
 
 /** Whether a shutdown or a lost queue stopped the attempt, which is not a strike. A time limit is one. */
 export const isCancelled = (signal: AbortSignal): boolean =>

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
+import { describeStage, describeVerdict } from './describe-turn.ts';
 import { createPolicyView } from './policy-view.ts';
-import { describeStage, describeVerdict, isUnheard, TurnViews } from './turn-view.ts';
+import { isUnheard, TurnViews } from './turn-view.ts';
 
 /** The fields of an event that the views read. */
 const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>

@@ -3,14 +3,8 @@ import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import {
-  describeDisagreement,
-  describeStage,
-  isUnheard,
-  rounded,
-  type TurnView,
-  TurnViews,
-} from '../../../shared/views/turn-view.ts';
+import { describeDisagreement, describeStage, rounded } from '../../../shared/views/describe-turn.ts';
+import { isUnheard, type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';

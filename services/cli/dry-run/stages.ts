@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { excerpt } from '../../../shared/runtime/table.ts';
-import { rounded } from '../../../shared/views/turn-view.ts';
+import { rounded } from '../../../shared/views/describe-turn.ts';
 
 /** A stage between a request and served weights, with its result in one line. */
 export type Stage = { readonly name: string; readonly result: string };

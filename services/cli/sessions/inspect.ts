@@ -4,7 +4,7 @@ import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import { describeDisagreement, describeStage, describeVerdict } from '../../../shared/views/turn-view.ts';
+import { describeDisagreement, describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
 import { type InspectedBatch, type InspectedTurn, type Inspection, inspectSession } from './inspection.ts';
 
 const WIDTH = 160;

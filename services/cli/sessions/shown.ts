@@ -4,7 +4,8 @@ import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
-import { describeStage, describeVerdict, type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
+import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
+import { type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
 
 type Sessions = {
   readonly bySession: ReadonlyMap<string, readonly TurnView[]>;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { topics } from '../../../shared/events/define-event.ts';
-import { describeStage, describeVerdict } from '../../../shared/views/turn-view.ts';
+import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
 import { ConsoleError } from '../errors.ts';
 import {
   countFacets,
