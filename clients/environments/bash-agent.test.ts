@@ -11,7 +11,7 @@ afterEach(async () => {
 const SUBMIT = 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT';
 const call = (command: string): ScriptedAnswer => ({ calls: [['bash', JSON.stringify({ command })]] });
 
-/** A shell that prints what it is told to echo. */
+/** A shell that prints the text to echo. */
 const echoing = (command: string): ShellResult =>
   command.startsWith('echo ')
     ? { code: 0, output: `${command.slice(5)}\n` }

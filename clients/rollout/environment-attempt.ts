@@ -81,7 +81,7 @@ function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnviro
       return await work();
     } catch (error) {
       const seen = failureOf(error);
-      // A rating that failed may be repeated: whoever asks for it counts its failures.
+      // A rating that failed may be repeated: its caller counts the failures.
       if (seen?.failure !== 'evaluation-failed') failure ??= seen;
       throw error;
     }

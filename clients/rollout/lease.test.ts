@@ -26,7 +26,7 @@ const acts: Agent = async ({ environment }) => {
 };
 const given = { tasks: 1, n: 1, environments: driver, reward: undefined, agent: acts };
 
-test('what happens to an environment is told in order, with digests in place of words', async () => {
+test('the events of an environment are reported in order, with digests in place of words', async () => {
   const double = createProtocolDouble();
   await roll({ ...given, double });
   expect(double.facts.map(({ what }) => what)).toEqual([

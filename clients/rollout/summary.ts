@@ -74,7 +74,7 @@ function votesOn(settled: readonly Settled[]): Summary['votes'] {
 }
 
 function describeVotes(votes: Summary['votes']): readonly string[] {
-  if (votes === undefined) return ['warning: the server told no steps, so no process scores count'];
+  if (votes === undefined) return ['warning: the server reported no steps, so no process scores count'];
   const { complete, none, missing, pending } = votes;
   const absent = missing + pending;
   const all = complete + none + absent;

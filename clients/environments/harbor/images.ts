@@ -73,7 +73,7 @@ async function buildImage(
 ): Promise<string> {
   if (await isThere(tool, tag)) return tag;
   const end = monotonicNow() + limitMs;
-  // Podman asks registries although the base image is there, unless told not to. Docker never does.
+  // Podman asks registries although the base image is there, unless an option forbids it. Docker never does.
   const ways = tool === 'podman' ? [['--pull=never'], ['--pull=missing']] : [[]];
   let said = '';
   for (const way of ways) {

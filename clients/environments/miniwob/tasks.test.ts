@@ -64,7 +64,7 @@ test('the pages are found in the installed package, in its folder of pages, and 
     expect(() => findPages(place)).toThrow(/pip install/);
 });
 
-test('a missing browser is told with the command that installs it', () => {
+test('an error for a missing browser names the command that installs it', () => {
   process.env.PATH = folderWith('chromium');
   expect(() => findBrowser(undefined)).toThrow(/apt-get install --no-install-recommends chromium/);
   expect(() => findBrowser('/no/such/browser')).toThrow('--browser /no/such/browser is not a program');

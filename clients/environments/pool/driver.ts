@@ -19,7 +19,7 @@ type Settings = {
   readonly heartbeatMs?: number;
 };
 
-/** ms: the servers take a lease back after 600 s of silence, unless they are told otherwise */
+/** ms: the servers take a lease back after 600 s of silence, unless a request states another time */
 const HEARTBEAT = 30_000;
 /** ms */
 const HEALTH_LIMIT = 10_000;

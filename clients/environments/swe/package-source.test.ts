@@ -16,7 +16,7 @@ test('packages are named with an exact version, or are folders', () => {
     expect(() => readSpecification(text), text).toThrow(/exact version/);
 });
 
-test('tests and what configures them are told apart from the program', () => {
+test('tests and their configuration are separated from the program', () => {
   const paths = ['tests/data/a.txt', 'pkg/test_a.py', 'conftest.py', 'pkg/tests/x.py', 'pyproject.toml'];
   expect(paths.filter((path) => !isTestFile(python, path))).toEqual([]);
   expect(['pkg/contest.py', 'pkg/testing.py', 'setup.py'].filter((path) => isTestFile(python, path))).toEqual(

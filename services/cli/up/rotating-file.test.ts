@@ -20,7 +20,7 @@ test('a log and its predecessor are kept within the size limit, also after a res
   appendTo(join(folder, 'no', 'such.log'))('lost, and nobody is stopped by it');
 });
 
-test('after lines that could not be written, the next line begins anew and the gap is named', async () => {
+test('after lines that could not be written, the next line starts on its own line and the gap is named', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-logs-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'judge.log');

@@ -11,7 +11,7 @@ export function appendTo(path: string, mostBytes = MOST_BYTES): (line: string) =
   let bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   let lost = 0;
   return (line) => {
-    // the last write may have stored a part of its line, hence the line break
+    // the last write may have stored a part of its line, so it starts with a line break
     const text = lost === 0 ? `${line}\n` : `\n${gapLine(lost)}\n${line}\n`;
     const more = Buffer.byteLength(text);
     try {
