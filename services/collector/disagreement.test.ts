@@ -29,7 +29,8 @@ function toldOf(given: Partial<InteractionGiven>, ...more: readonly ClawLoopEven
   const end = sessionEnded({ id: 'end', at: 1 }, 'one');
   const { emitted } = runFold(attribute, [interactionEvent, ...more, end], {});
   const fact = emitted.find((event) => event.type === 'turn.completed' || event.type === 'turn.skipped');
-  if (fact?.type !== 'turn.completed' && fact?.type !== 'turn.skipped') throw new Error('no outcome was recorded');
+  if (fact?.type !== 'turn.completed' && fact?.type !== 'turn.skipped')
+    throw new Error('no outcome was recorded');
   const { session, rule, disagreement } = fact.data;
   const outcome = fact.type === 'turn.skipped' ? fact.data.reason : 'completed';
   return { emitted, is: { outcome, session, rule, disagreement } };
