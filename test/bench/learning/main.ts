@@ -39,7 +39,7 @@ const lines = async () => (await readLines(values.results)).filter((line) => lin
 
 const stop = new AbortController();
 process.once('SIGINT', () => {
-  console.log('\nending; what is done stays done. Ctrl-C again ends at once.');
+  console.log('\nending; finished cells are kept. Press Ctrl-C again to end at once.');
   stop.abort();
 });
 

@@ -71,7 +71,7 @@ const lines = async () =>
 
 const stop = new AbortController();
 process.once('SIGINT', () => {
-  console.log('\nending after this session; what is done stays done. Ctrl-C again ends at once.');
+  console.log('\nending after this session; finished runs are kept. Press Ctrl-C again to end at once.');
   stop.abort();
 });
 
