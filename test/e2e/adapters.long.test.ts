@@ -3,10 +3,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { clawloop, until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
 
-// Two people with a key each, and an adapter each, on one serving and one trainer: what one says teaches the
-// other's policy nothing.
+// Two people, each with a key and an adapter, share one serving and one trainer. The words of one do not change the
+// other's policy.
 
-// one of them asks the same over and over, which is weak evidence of its own
+// one person repeats the same question, which is weak evidence itself
 const flags = ['--adapters', 'alice,bob', '--collector-batch-size', '2', '--judge-weak-verdict', '0'];
 const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
 

@@ -77,9 +77,9 @@ test('it no longer trains, and the audit balances', async () => {
   await until('the deletion was read', async () =>
     (await run('topics', 'tail', 'training', '--type', 'sample.withdrawn', '--json')).includes(taught[0]!),
   );
-  expect(await stageOf(taught[0]!)).toMatchObject({ kind: 'trained' }); // what was trained stays
+  expect(await stageOf(taught[0]!)).toMatchObject({ kind: 'trained' }); // a finished step stays
 
-  // the gate asks earlier requests again, but not that one
+  // the gate repeats earlier requests, but not this one
   const later = [await ask(), await ask()];
   for (const id of later) await ask(id);
   for (const id of later) await stands(id, 'trained');

@@ -16,11 +16,11 @@ const folder = join(cache, `${OPENENV_VERSION}-${digest}`);
 /** The Python that has OpenEnv and BFCL's worlds. */
 export const openEnvPython = join(folder, 'bin/python');
 
-/** The reason to skip its tests on this machine; null where it is installed. */
+/** The reason to skip its tests on this machine; null: it is installed. */
 export const whyNoOpenEnv = (): string | null =>
   existsSync(openEnvPython)
     ? null
-    : `OpenEnv ${OPENENV_VERSION} is not there: node test/e2e/openenv/install.ts fetches it, 150 MB`;
+    : `OpenEnv ${OPENENV_VERSION} is not installed: run node test/e2e/openenv/install.ts, 150 MB`;
 
 /**
  * Installs OpenEnv and BFCL's worlds from the Python package index, whole or not at all. They go into a virtual

@@ -13,7 +13,7 @@ import { clawloop } from '../harness/clawloop.ts';
 
 const signal = new AbortController().signal;
 
-/** What an agent's commands earn in a task. */
+/** The reward of an agent's commands in a task. */
 const earned = (place: string, name: string, ...commands: readonly string[]): Promise<Evaluation> =>
   earnedBy(place, name, async ({ shell }) => {
     for (const command of commands) {
