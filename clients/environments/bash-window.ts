@@ -30,7 +30,7 @@ export function createWindow(opening: readonly Message[], limit: number | undefi
   ];
   return {
     messages,
-    /** Tells how many tokens the last request had. */
+    /** Reports the number of tokens of the last request. */
     measured: (tokens: number): void => {
       if (tokens > 0) ratio = charactersOf(messages()) / tokens;
     },

@@ -195,7 +195,7 @@ async function workIn(
 
 type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
 
-/** The environment's rating, or what the reward function makes of it. */
+/** The environment's rating, or the result of the reward function. */
 async function score(
   result: Result,
   watched: WatchedEnvironment | undefined,

@@ -1,7 +1,7 @@
 import { shortHash } from '../../../shared/lang/short-hash.ts';
 import type { ShownElement } from './in-page.ts';
 
-/** What the page shows at one moment. */
+/** The state of a page at one moment. */
 export type PageState = { readonly goal: string; readonly elements: readonly ShownElement[] };
 
 /** characters that texts are cut to, and elements that a list is cut to: no page of MiniWoB++ has as much */

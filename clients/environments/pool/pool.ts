@@ -13,7 +13,7 @@ export type Pool = {
   readonly allocate: (body: object, options: AllocateOptions) => Promise<Lease>;
   /** Resolves when no lease is being taken or given back. Never throws. */
   readonly settled: () => Promise<void>;
-  /** What the pool may still hold although the rollout does not. */
+  /** Leases that the pool may still count although the rollout has none. */
   readonly remarks: () => readonly string[];
 };
 
@@ -94,7 +94,7 @@ export function createPool(settings: PoolSettings): Pool {
   };
 }
 
-/** How the pools without a status of their own say that all places are taken. */
+/** The messages of pools without a separate status when all places are taken. */
 const noRoom = /\b(?:full|exhausted)\b/i;
 
 function failureOf(answer: PoolAnswer, isIdempotent: boolean): EnvironmentFailure {

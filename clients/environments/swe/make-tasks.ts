@@ -44,7 +44,7 @@ type MadeTask = {
 export type MadeTasks = {
   readonly tasks: readonly MadeTask[];
   readonly tried: number;
-  /** changes that could be tried */
+  /** possible changes */
   readonly edits: number;
   /** tests that pass in every run */
   readonly stable: number;
