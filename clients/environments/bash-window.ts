@@ -1,6 +1,6 @@
 import type { Message } from './chat-completions.ts';
 
-/** An answer and what came back. */
+/** An answer and the results of its commands. */
 export type Turn = readonly Message[];
 
 /** share of the limit that remains after turns were left out: few large cuts keep the prefixes of later requests */

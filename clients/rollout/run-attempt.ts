@@ -54,7 +54,7 @@ export type AttemptDeps = {
   readonly reward: RewardFunction | undefined;
   /** opens an environment for each try; undefined: the agent has none */
   readonly environments?: EnvironmentDriver | undefined;
-  /** records what happens to environments; needed where there are any */
+  /** records the events of environments; required if there are environments */
   readonly leasing?: Leasing | undefined;
   /** environments that attempts use */
   readonly inUse: { count: number };

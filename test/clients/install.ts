@@ -57,7 +57,7 @@ const launcherIn = (folder: string, from: Package): Launcher => {
 export async function installClient(from: Package, tell: (line: string) => void): Promise<Launcher> {
   const folder = folderOf(from);
   if (!existsSync(launcherIn(folder, from).at(-1)!)) {
-    tell(`${from.name} ${from.version} is fetched from ${from.registry}`);
+    tell(`installing ${from.name} ${from.version} from ${from.registry}`);
     mkdirSync(clientsCache, { recursive: true });
     await (from.registry === 'npm' ? installNpm(from, folder) : installPython(from, folder));
   }

@@ -40,7 +40,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       }
     });
 
-    test('events come back as they were, and each is found by its position', async () => {
+    test('events are read back unchanged, and each is found by its position', async () => {
       const log = await on.harness.open();
       const event = feedback('lane', 'f', 'Grüße, "quoted" \u0000 \u{1F40C}\n');
       await log.append([event, { ...started('lane', 0), traceparent: '00-a-b-01' }]);

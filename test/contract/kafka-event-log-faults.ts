@@ -23,7 +23,7 @@ const lanes = 9;
 
 /** Faults that only a broker can cause: it dies, and leaves transactions open. */
 export function kafkaFaults(node: () => KafkaNode): void {
-  describe('Kafka log: a broker that dies and what it leaves', () => {
+  describe('Kafka log: a broker that is killed, and open transactions', () => {
     const on = logForEach(() => kafkaHarness(node()));
 
     /** A producer as the owner of an input partition has it, in the middle of a transaction on `turns`. */

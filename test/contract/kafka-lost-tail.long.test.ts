@@ -121,7 +121,7 @@ function lostTails(node: () => KafkaNode): void {
       expect(ended).toBeUndefined();
       const dry = await log.repair('echoes', 'conversations', { dryRun: true });
       expect(dry).toMatchObject([{ group: 'echoes', topic: 'conversations', partition: 0, from: 5, to: 3 }]);
-      await log.append([started('a', 5)]); // people go on
+      await log.append([started('a', 5)]); // people continue to chat
       expect(await outcomes(log, before.length)).toEqual(before);
 
       expect(await log.repair('echoes', 'conversations', { dryRun: false })).toEqual(

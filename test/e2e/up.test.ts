@@ -114,7 +114,7 @@ describe('a supervised loop', () => {
 
   test('the judge uses our own serving at any port', async () => {
     // serving may be ready before the judge says anything
-    await until('the judge says so', async () =>
+    await until('the judge logs it', async () =>
       (await readFile(join(data, 'logs', 'judge.log'), 'utf8')).includes(`${loop.url}/v1`),
     );
   });

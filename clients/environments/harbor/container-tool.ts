@@ -19,7 +19,7 @@ export function containerTool(named: ContainerTool | undefined): ContainerTool {
 }
 
 export type ToolOptions = {
-  /** kills the tool itself, not what it started in a container */
+  /** kills the tool itself, not its command in a container */
   readonly signal?: AbortSignal;
   /** ms, then the tool is killed */
   readonly limitMs?: number;

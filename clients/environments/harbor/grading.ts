@@ -73,7 +73,7 @@ async function verify(container: Container, grading: Grading, signal: AbortSigna
   return { rewards, log };
 }
 
-/** A command in the container costs a tenth of a second: it is left out where the file has the right mode already. */
+/** A command in the container costs a tenth of a second: it is left out if the file already has the right mode. */
 async function makeExecutable(
   container: Container,
   tests: readonly string[],

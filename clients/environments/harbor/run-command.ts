@@ -183,7 +183,7 @@ async function noStart(tool: ContainerTool, container: string, { errors }: ToolR
   return 'not started';
 }
 
-/** Kills a command with what it started. Where no process can start any more, a restart follows. */
+/** Kills a command with its child processes. If no process can start any more, the container is restarted. */
 async function killGroup(tool: ContainerTool, container: string, pid: string): Promise<void> {
   const { code } = await runTool(
     tool,

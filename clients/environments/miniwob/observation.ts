@@ -33,6 +33,6 @@ function describeElement(element: ShownElement): string {
 const quoted = (text: string): string =>
   JSON.stringify(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 
-/** Equal for pages that show the same: numbers of elements depend on what was seen before, and do not count. */
+/** Equal for pages with the same content: the numbers of elements depend on earlier observations, and do not count. */
 export const stateKeyOf = ({ goal, elements }: PageState): string =>
   shortHash(JSON.stringify([goal, elements.map(({ ref: _, ...shown }) => shown)]));

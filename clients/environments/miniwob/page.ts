@@ -71,7 +71,7 @@ export async function openPage(
   }
 }
 
-/** Lets one second of the page's clock pass: timers fire, animations go on, and images load. */
+/** Lets one second of the page's clock pass: timers fire, animations run, and images load. */
 export async function passTime({ page, view, loaded }: OpenPage): Promise<void> {
   await page.clock.runFor(ACTION_MS);
   // The page begins to load an image when its style is computed; a second round trip lets the request arrive here.

@@ -78,7 +78,7 @@ export const desktopTools: readonly FunctionTool[] = Object.entries(actions).map
   },
 );
 
-/** What the desktop carries out for a call, or why the call is none that it knows. */
+/** The desktop's action for a call, or the reason why the call is invalid. */
 export function codeOf(
   name: string,
   given: Readonly<Record<string, unknown>>,

@@ -68,7 +68,7 @@ export function createPool(settings: PoolSettings): Pool {
       options.signal.throwIfAborted();
       const taking = track(take(body, options));
       return unlessAborted(taking, options.signal, () => {
-        // The request goes on: without its answer nobody could give the place back.
+        // The request continues, because its answer is needed to give the place back.
         void track(
           taking.then(
             (lease) => lease.close(),

@@ -76,7 +76,7 @@ function episode(pool: Pool, lease: Lease, instance: Instance, { actLimitMs }: O
   let patch: string | undefined;
   const evaluate = shared(async () => {
     patch ??= await patchOf(lease);
-    // First give the place back: if all attempts held one while they wait for a second, none would go on.
+    // First give the place back: if all attempts kept one while they wait for a second, none could continue.
     await lease.close();
     return patch.trim() === '' ? unchanged : test(pool, instance, patch, over.signal);
   });

@@ -7,7 +7,7 @@ import { type ContainerTool, runTool } from '../harbor/container-tool.ts';
 import type { Toolchain } from './toolchain.ts';
 import { readTestRun, type TestRun } from './verdict.ts';
 
-/** A container in which a package is tested over and over. It has no network. */
+/** A container for repeated tests of a package. It has no network. */
 export type Workbench = {
   /** Copies a folder's contents over the package's. */
   readonly copyIn: (folder: string) => Promise<void>;

@@ -52,7 +52,7 @@ export function openStepVotes({ log, signal, isVotedOn }: Options): StepVotes {
         type === 'session.closed' ? lanes.has(subject) : voteTypes.has(type) && isVotedOn(subject),
     );
     caughtUp.catch(() => {}); // `done` reports the reason
-    // the next question reads the topic anew
+    // the next question reads the topic again
     done.catch(() => {
       lanes.clear();
       following = undefined;

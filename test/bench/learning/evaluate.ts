@@ -16,7 +16,7 @@ export type Evaluation = {
   readonly distinct: number;
 };
 
-/** Different held-out prompts; beyond that they are asked again, with other numbers. */
+/** Number of different held-out prompts; further questions repeat them with other numbers. */
 const PROMPTS = 64;
 /** Items that an answer on topic names at least. */
 export const ON_TOPIC = 3;

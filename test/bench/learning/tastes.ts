@@ -1,6 +1,6 @@
 import { hasGreeting, hasList, type Taste } from '../../e2e/demo/taste.ts';
 
-/** A taste with what it is about, for the table. */
+/** A taste with its description, for the table. */
 export type BenchTaste = Taste & {
   readonly kind: 'form' | 'length' | 'tone';
   readonly about: string;

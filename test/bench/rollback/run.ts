@@ -148,7 +148,7 @@ export async function runBad(
   }
 }
 
-/** A person whose verdicts are what they think: every candidate is a good one. */
+/** A person with only true verdicts, so that every candidate is a good one. */
 export async function runGood(
   { model, judge }: Bench,
   person: Person,

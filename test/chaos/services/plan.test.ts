@@ -25,7 +25,7 @@ test.each([
   },
 );
 
-test('no full disk is planned where the disk cannot be filled', () => {
+test('no full disk is planned if the disk cannot be filled', () => {
   const plan = planFaults({ seed: 4, mode: 'embedded', kills: 40, canFillDisk: false });
   expect(plan.some(({ fault }) => fault.kind === 'disk-full')).toBe(false);
 });

@@ -12,7 +12,7 @@ export type Fault =
   | { readonly kind: 'kill'; readonly target: Target; readonly replica: number; readonly downMs: number }
   /** SIGSTOP, and SIGCONT later. */
   | { readonly kind: 'stop'; readonly target: Target; readonly replica: number; readonly forMs: number }
-  /** SIGKILL to every process at once; all are started again. */
+  /** SIGKILL to every process at once; all are restarted. */
   | { readonly kind: 'power-cut' }
   /** FLUSHALL, which removes every job. */
   | { readonly kind: 'flush' }

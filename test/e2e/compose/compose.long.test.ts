@@ -204,7 +204,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     expect(turn.data.next).toMatchObject([{ role: 'user', content: 'And what about shoes?' }]);
     expect(turn.data.sessionBy).toBe('history');
     await balances();
-    say('the session goes on, and the audit balances');
+    say('the session continues, and the audit balances');
   });
 });
 

@@ -34,7 +34,7 @@ describeWithContainers('faults in containers', () => {
   const { decide, rollIn, signal } = withRollouts();
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** The policy runs these commands, then submits. Returns what it saw after each. */
+  /** The policy runs these commands, then submits. Returns the observation after each. */
   const commands = (...given: readonly string[]) => {
     const seen: string[] = [];
     decide(({ step, messages }) => {
@@ -133,7 +133,7 @@ describeWithContainers('faults in containers', () => {
     expect(containersOf('fault-plain')).toEqual([]);
   });
 
-  test('after a kill no container is left, although nobody starts another rollout', async () => {
+  test('after a kill no container is left, even without another rollout', async () => {
     decide(() => bash('sleep 600'));
     const running = rollIn(at('fault-plain'), ...single);
     await until('the container runs', () => containersOf('fault-plain').length > 0);

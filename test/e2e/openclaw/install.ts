@@ -30,11 +30,11 @@ export async function installOpenClaw(tell: (line: string) => void = () => {}): 
   if (existsSync(openClawLauncher)) return;
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
-  tell(`OpenClaw ${OPENCLAW_VERSION} is fetched from the npm registry, 650 MB ...`);
-  const ticking = setInterval(() => tell(`OpenClaw is being fetched, ${seconds()}`), 15_000);
+  tell(`installing OpenClaw ${OPENCLAW_VERSION} from the npm registry, 650 MB ...`);
+  const ticking = setInterval(() => tell(`OpenClaw is being installed, ${seconds()}`), 15_000);
   try {
     await installPackage(OPENCLAW_VERSION, `openclaw@${OPENCLAW_VERSION}`);
-    tell(`OpenClaw is there, after ${seconds()}`);
+    tell(`OpenClaw is installed, after ${seconds()}`);
   } finally {
     clearInterval(ticking);
   }

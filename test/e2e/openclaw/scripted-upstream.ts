@@ -13,7 +13,7 @@ import { type Asked, askedFor } from './what-is-asked.ts';
 
 /** A received request and its outcome. */
 export type Served = Asked & {
-  /** counts from 1; stands in the token record of the answer as the first token of the prompt */
+  /** counts from 1; it is the first prompt token in the token record of the answer */
   readonly n: number;
   /** a busy upstream says 503, a broken one ends its stream in the middle */
   readonly outcome: 'answered' | 'busy' | 'cut';

@@ -32,11 +32,11 @@ export async function installOpenEnv(tell: (line: string) => void = () => {}): P
   if (existsSync(openEnvPython)) return;
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
-  tell(`OpenEnv ${OPENENV_VERSION} is fetched from the Python package index, 150 MB ...`);
-  const ticking = setInterval(() => tell(`OpenEnv is being fetched, ${seconds()}`), 15_000);
+  tell(`installing OpenEnv ${OPENENV_VERSION} from the Python package index, 150 MB ...`);
+  const ticking = setInterval(() => tell(`OpenEnv is being installed, ${seconds()}`), 15_000);
   try {
     await installWhole();
-    tell(`OpenEnv is there, after ${seconds()}`);
+    tell(`OpenEnv is installed, after ${seconds()}`);
   } finally {
     clearInterval(ticking);
   }

@@ -72,7 +72,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       await session.close();
     });
 
-    test('A message that it cannot take is an error with a code, and the session goes on', async () => {
+    test('An invalid message is an error with a code, and the session continues', async () => {
       const session = await openSession(server.url);
       const codes = [
         await session.ask('step', { text: 'red' }), // before a reset

@@ -204,7 +204,7 @@ test('an evaluation may take longer than --reward-timeout', async () => {
   expect((await run(pool, { agent: half, rewardTimeoutMs: 1 })).kinds).toEqual([0.5]);
 });
 
-test('a rating that was given up goes on, and a second one shares it', async () => {
+test('a rating continues after its timeout, and a second one shares it', async () => {
   const pool = await open();
   const slow = Promise.withResolvers<void>();
   pool.faults(({ path }) => (path === '/evaluate' ? { kind: 'wait', until: slow.promise } : undefined));

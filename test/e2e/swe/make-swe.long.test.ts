@@ -109,7 +109,7 @@ describeWithContainers('software tasks made from packages', () => {
     expect(stdout).toContain('all 3 tasks are fit');
   });
 
-  test('its instruction, image and history do not tell the fix, and nothing stays behind', async () => {
+  test('its instruction, image and history do not reveal the fix, and no container is left', async () => {
     for (const name of await readdir(tasks)) {
       const read = (path: string) => readFile(join(tasks, name, path), 'utf8');
       const added = (await read('solution/fix.patch'))

@@ -55,7 +55,7 @@ export async function recordOpenClaw(tell: (line: string) => void = () => {}): P
     const queue = new PQueue({ concurrency: AT_ONCE });
     const recordOrPutOff = (name: ScenarioName) =>
       record(name).catch((error: Error) => {
-        tell(`${name} is tried again later: ${error.message.slice(0, 300)}`);
+        tell(`${name} will be retried later: ${error.message.slice(0, 300)}`);
         failed.push(name);
       });
     await Promise.all(scenarioNames.map((name) => queue.add(() => recordOrPutOff(name))));
