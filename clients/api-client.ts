@@ -97,7 +97,7 @@ export type Reward = {
   readonly steps?: readonly ComparedStep[] | undefined;
 };
 
-/** What a session asks for. */
+/** Options of a session. */
 export type SessionTerms = {
   /** votes of the judge on each step, and their weight beside the reward */
   readonly process?: { readonly votes: number; readonly weight: number } | undefined;

@@ -27,5 +27,5 @@ test('a server that does not know environments is named as such before the first
     await answering(401, { error: { message: 'no key', code: 'unauthorized' } }),
     undefined,
   );
-  await refuseOlderServer(closed); // opening a session says what is wrong with the key
+  await refuseOlderServer(closed); // opening a session reports what is wrong with the key
 });

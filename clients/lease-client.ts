@@ -3,7 +3,7 @@ import { UsageError } from '../shared/runtime/command-errors.ts';
 import { type Answer, mapAnswer, originOf, request } from './api-client.ts';
 import type { EnvironmentFailureKind } from './environments/environment-failure.ts';
 
-/** What the client of an attempt says about the environment that its session leases. */
+/** A report of an attempt's client about the environment that its session leases. */
 export type LeaseFact =
   | {
       readonly what: 'leased';

@@ -84,7 +84,7 @@ export const bashAgent =
 type After = {
   readonly replies: readonly Message[];
   readonly isFormatError: boolean;
-  /** undefined: the policy goes on */
+  /** undefined: the policy continues */
   readonly submission: string | undefined;
 };
 

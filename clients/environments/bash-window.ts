@@ -1,6 +1,6 @@
 import type { Message } from './chat-completions.ts';
 
-/** An answer and what came back. */
+/** An answer and the results of its commands. */
 export type Turn = readonly Message[];
 
 /** share of the limit that remains after turns were left out: few large cuts keep the prefixes of later requests */
@@ -30,7 +30,7 @@ export function createWindow(opening: readonly Message[], limit: number | undefi
   ];
   return {
     messages,
-    /** Tells how many tokens the last request had. */
+    /** Reports the number of tokens of the last request. */
     measured: (tokens: number): void => {
       if (tokens > 0) ratio = charactersOf(messages()) / tokens;
     },

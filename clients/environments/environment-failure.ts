@@ -1,6 +1,6 @@
 import type { environmentFailureKinds } from '../../shared/events/environment-fields.ts';
 
-/** What an environment itself did wrong. Such an attempt is never scored. */
+/** A failure of the environment itself. Such an attempt is never scored. */
 export type EnvironmentFailureKind = (typeof environmentFailureKinds)[number];
 
 const failureKind = Symbol('clawloop.environment-failure');

@@ -25,7 +25,7 @@ export type Action = {
 /** What an environment shows after an action. */
 export type Observation = {
   readonly content: string;
-  /** the action was refused, or its tool failed: the policy sees why and may go on */
+  /** the action was refused, or its tool failed: the policy sees the reason and may continue */
   readonly isError: boolean;
   /** the environment accepts no further action */
   readonly isDone: boolean;
@@ -34,7 +34,7 @@ export type Observation = {
 };
 
 /**
- * What a shell command left behind.
+ * The result of a shell command.
  * @public
  */
 export type ShellResult = {
@@ -48,13 +48,13 @@ export type ShellResult = {
 export type Evaluation = {
   /** undefined: the environment does not rate, so --reward does */
   readonly reward: number | undefined;
-  /** what the environment says about the reward */
+  /** details of the reward from the environment */
   readonly detail: Readonly<Record<string, unknown>>;
 };
 
 /**
  * One environment while one attempt uses it. `act` and `evaluate` throw an EnvironmentFailure when the environment
- * itself fails; what the policy did wrong is an observation.
+ * itself fails; a mistake of the policy is an observation.
  */
 export type OpenEnvironment = {
   readonly messages: readonly OpeningMessage[];
@@ -108,6 +108,6 @@ export type EnvironmentDriver = {
   readonly open: (task: unknown, options: EpisodeOptions) => Promise<OpenEnvironment>;
   /** Frees what all attempts share, such as a browser. Never throws. */
   readonly close?: () => Promise<void>;
-  /** What the user should know after the rollout, such as what could not be freed. */
+  /** Notes for the user after the rollout, for example about resources that could not be freed. */
   readonly remarks?: () => readonly string[];
 };

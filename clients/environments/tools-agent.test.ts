@@ -130,7 +130,7 @@ test('an environment that takes text gets each answer as an action', async () =>
   expect(requests[0]).not.toHaveProperty('tools');
 });
 
-test('a busy server is asked again; any other refusal is an error', async () => {
+test('a request to a busy server is retried; any other refusal is an error', async () => {
   const busy: ScriptedAnswer = { status: 429, code: 'busy' };
   expect((await run([busy, busy, 'Hello.'])).result).toMatchObject({ answer: 'Hello.' });
   await expect(run([{ status: 401, code: 'invalid_api_key' }])).rejects.toThrow(/401.*invalid_api_key/);

@@ -82,7 +82,7 @@ async function callAll(
   return { messages, isDone: false };
 }
 
-/** A call that cannot be carried out is the policy's mistake: it sees why, and may go on. */
+/** A call that cannot be carried out is the policy's mistake: it sees the reason, and may continue. */
 function readCall(
   { tools }: OpenEnvironment,
   { name, arguments: text }: ToolCall['function'],

@@ -24,7 +24,7 @@ export type StepsOfAttempt = {
   readonly reward: number;
   /** compared with the other attempts as a whole */
   readonly advantage: number;
-  /** undefined: the server did not tell them */
+  /** undefined: the server did not report them */
   readonly steps: readonly SessionStep[] | undefined;
   /** in the order in which the environment showed them */
   readonly states: readonly ShownState[];
@@ -36,7 +36,7 @@ type Compared = {
   readonly steps: readonly ComparedStep[];
 };
 
-/** What each attempt's last reward says about it and its steps. [N] */
+/** The comparisons that each attempt's last reward sends: of the attempt and of its steps. [N] */
 export function compareSteps(
   attempts: readonly StepsOfAttempt[],
   settings: StepSettings,

@@ -86,7 +86,7 @@ function watch(environment: OpenEnvironment, lease: AttemptLease): WatchedEnviro
       throw error;
     }
   };
-  /** Tells the lease what was done. */
+  /** Reports the action to the lease. */
   const carryOut = async <Result>(
     action: Action,
     work: () => Promise<Result>,

@@ -26,7 +26,7 @@ test('a policy that hardly varies is warned of while most tasks without spread e
   expect(warned(0.04, 0, 0)).toBe(false);
 });
 
-test('the summary of a rollout shows what the server tells of its sessions', async () => {
+test("the summary of a rollout shows the server's figures of its sessions", async () => {
   const double = createProtocolDouble({ guarded: { count: 2, nats: 0.04, most: 2.8 } });
   const { summary } = await roll({ tasks: 2, n: 2, double, reward: () => -1 });
   expect(summary.guarded).toMatchObject({ choices: 8, nats: expect.closeTo(0.02, 12) });

@@ -24,7 +24,7 @@ const Entry = z.union([
 ]);
 type Entry = z.output<typeof Entry>;
 
-/** What a rollout that ended early left behind. */
+/** The state of a rollout that ended early. */
 export type Left = {
   /** sessions that no finished task needs */
   readonly toDiscard: readonly string[];
@@ -37,8 +37,8 @@ export type Left = {
 };
 
 /**
- * Notes beside a results file what a rollout does, so that `--resume` can continue one that was killed: nothing is
- * rewarded twice, and no session stays open. It survives the end of the process, not a power cut.
+ * Records the progress of a rollout beside its results file, so that `--resume` can continue it after a kill: nothing
+ * is rewarded twice, and no session stays open. It survives the end of the process, not a power cut.
  */
 export type Journal = {
   readonly opened: (session: string) => void;
@@ -73,7 +73,7 @@ function endLastLine(path: string): void {
 }
 
 /**
- * Reads what a rollout left behind, and removes the lines of unfinished tasks from its results.
+ * Reads the state of a rollout, and removes the lines of unfinished tasks from its results.
  *
  * @throws UsageError when there is no journal, or it is about other tasks
  */

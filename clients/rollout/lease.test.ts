@@ -43,7 +43,7 @@ test('the events of an environment are reported in order, with digests in place 
   expect(JSON.stringify(double.facts)).not.toMatch(/nowhere|no such file|"hi"/);
 });
 
-test('an attempt whose lease ended is lost, is not scored, and is tried again with a new lease', async () => {
+test('an attempt whose lease ended is lost, is not scored, and is retried with a new lease', async () => {
   const double = createProtocolDouble();
   let refused = false;
   const say: LeaseClient['say'] = async (session, fact) => {

@@ -23,7 +23,7 @@ type Leased = {
   readonly attempt: number;
 };
 
-/** The lease of an environment by one session. What happens to the environment becomes facts in the log. */
+/** The lease of an environment by one session. Its events become facts in the log. */
 export type AttemptLease = {
   readonly ready: () => void;
   /** @param began monotonic time of the action, ms */

@@ -24,7 +24,7 @@ test('a lasting refusal is not retried', async () => {
   expect(asked()).toBe(1);
 });
 
-test('a stopping rollout does not wait for a server that is gone', async () => {
+test('a stopping rollout does not wait for an unreachable server', async () => {
   const stop = new AbortController();
   const { ask, asked } = script(silent);
   const outcome = persist(ask, stop.signal);

@@ -118,7 +118,7 @@ test('of long output, the end is kept', async () => {
   expect(stderr.length).toBeLessThanOrEqual(20_000);
 });
 
-test('a long task is an error that says what is too long', async () => {
+test('a task that is too long is an error that names the variable', async () => {
   const task = { instruction: 'x'.repeat(200_000) };
   await expect(agentOf('true')(input({ task }))).rejects.toThrow(/INSTRUCTION, TASK .* 128 KiB/);
 });
@@ -138,7 +138,7 @@ async function idsIn(file: string, count: number): Promise<readonly number[]> {
 const gone = (ids: readonly number[]) =>
   vi.waitFor(() => expect(ids.filter(isRunning)).toEqual([]), { timeout: 20_000 });
 
-test('an abort ends the program and what it started, also what ignores SIGTERM', async () => {
+test('an abort ends the program and its child processes, even those that ignore SIGTERM', async () => {
   const file = join(folder, 'ids');
   const stubborn = `sh -c 'trap "" TERM; echo $$ >> ${file}; while :; do sleep 1; done'`;
   const stop = new AbortController();
@@ -149,7 +149,7 @@ test('an abort ends the program and what it started, also what ignores SIGTERM',
   await gone(ids);
 });
 
-test('what a program leaves in the background ends with it', async () => {
+test('background processes of a program end with it', async () => {
   const file = join(folder, 'ids');
   const result = await agentOf(`sleep 600 & echo $! > ${file}; echo done`)(input());
   expect(result).toEqual({ stdout: 'done\n', stderr: '' });

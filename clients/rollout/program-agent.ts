@@ -124,7 +124,7 @@ export function programVariables(
     ANTHROPIC_BASE_URL: baseUrl,
     ANTHROPIC_API_KEY: apiKey,
     MSWEA_API_KEY: apiKey,
-    // mini-swe-agent knows no price of this model, and refuses to go on without one
+    // mini-swe-agent knows no price of this model, and would otherwise stop
     MSWEA_COST_TRACKING: 'ignore_errors',
     CLAWLOOP_MODEL: model,
     CLAWLOOP_SESSION: session,

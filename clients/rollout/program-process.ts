@@ -4,7 +4,7 @@ import { pause } from '../../shared/lang/async.ts';
 
 /** characters of each stream that are kept, its end */
 const KEPT = 20_000;
-/** ms that a program has to end by itself after SIGTERM */
+/** ms that a program has to exit after SIGTERM */
 const GRACE_MS = 3_000;
 /** ms that output may take after the program's end; a daemon may hold its streams open */
 const DRAIN_MS = 1_000;
@@ -39,8 +39,8 @@ exec /bin/sh -c "$0"
 `;
 
 /**
- * Runs a shell command to its end, and then kills what is left of its process group. An abort ends the group:
- * SIGTERM, then SIGKILL.
+ * Runs a shell command to its end, and then kills the rest of its process group. An abort ends the group: SIGTERM, then
+ * SIGKILL.
  *
  * @throws Error when the command cannot be started
  */

@@ -54,7 +54,7 @@ export type AttemptDeps = {
   readonly reward: RewardFunction | undefined;
   /** opens an environment for each try; undefined: the agent has none */
   readonly environments?: EnvironmentDriver | undefined;
-  /** records what happens to environments; needed where there are any */
+  /** records the events of environments; required if there are environments */
   readonly leasing?: Leasing | undefined;
   /** environments that attempts use */
   readonly inUse: { count: number };
@@ -195,7 +195,7 @@ async function workIn(
 
 type Result = Omit<Parameters<RewardFunction>[0], 'signal' | 'evaluation'>;
 
-/** The environment's rating, or what the reward function makes of it. */
+/** The environment's rating, or the result of the reward function. */
 async function score(
   result: Result,
   watched: WatchedEnvironment | undefined,

@@ -53,7 +53,7 @@ test('an attempt that fails once is retried', async () => {
   expect(opened.filter(({ ended }) => ended === 'discarded')).toHaveLength(8);
 });
 
-test('an agent that times out is aborted, and abandoned if it goes on', async () => {
+test('an agent that times out is aborted, and abandoned if it continues', async () => {
   const late = Promise.withResolvers<number>();
   let isAborted = false;
   const agent: Agent = ({ attempt, signal }) => {

@@ -14,7 +14,7 @@ export type Settled = {
   readonly outcome: AttemptOutcome;
   /** undefined: failed, or fewer than two attempts at the task were rewarded */
   readonly advantage: number | undefined;
-  /** undefined: steps are not compared, or the server did not tell them */
+  /** undefined: steps are not compared, or the server did not report them */
   readonly steps?: readonly SessionStep[] | undefined;
   /** whether the server accepted the end of a rewarded session; otherwise it ends when idle, with its reward */
   readonly isEnded: boolean;
@@ -98,7 +98,7 @@ async function settle(group: readonly Member[], deps: RolloutDeps): Promise<void
   deps.onSettled(settled);
 }
 
-/** What an attempt's last reward says, compared with the other attempts. */
+/** The comparison with the other attempts, which an attempt's last reward sends. */
 type Comparison = Pick<Reward, 'steps'> & {
   readonly advantage?: number | undefined;
   /** the advantage that goes up the conversation tree */
@@ -106,7 +106,7 @@ type Comparison = Pick<Reward, 'steps'> & {
   readonly known?: readonly SessionStep[] | undefined;
 };
 
-/** Compares the rewarded attempts of a group with each other, and their steps if that is asked for. */
+/** Compares the rewarded attempts of a group with each other, and on request their steps. */
 async function compare(
   group: readonly Member[],
   { client, stop, advantage: kind, steps: settings }: RolloutDeps,

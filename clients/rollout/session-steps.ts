@@ -9,7 +9,7 @@ const [FIRST_WAIT, LONGEST_WAIT] = [100, 2_000];
 /**
  * The steps of an open session. Waits until no vote on them is pending, but no longer than until `deadline`
  * (monotonic, ms) or until the rollout stops.
- * @returns undefined: the server does not tell them
+ * @returns undefined: the server does not report them
  */
 export async function stepsOf(
   client: Pick<SessionClient, 'steps'>,

@@ -12,7 +12,7 @@ const steps = {
   votesTimeoutMs: 60_000,
 } as const;
 
-/** One step per session, with the score that its reward says. */
+/** One step per session, with the score that its reward names. */
 const scoredStep = ({ rewards }: KnownSession, votes: SessionStep['votes'] = 'complete'): SessionStep => ({
   interaction: 'i',
   continues: null,
@@ -21,7 +21,7 @@ const scoredStep = ({ rewards }: KnownSession, votes: SessionStep['votes'] = 'co
   votes,
   score: votes === 'complete' ? rewards.at(-1)!.reward : null,
 });
-const told = { count: 0, ms: 0 };
+const waits = { count: 0, ms: 0 };
 
 test('when all attempts are done and voted on, each step gets what its votes are compared with', async () => {
   const double = createProtocolDouble({
@@ -37,7 +37,7 @@ test('when all attempts are done and voted on, each step gets what its votes are
   expect(JSON.parse(resultLine(settled[0]!)).steps).toEqual([
     { interaction: 'i', votes: 'complete', score: 0 },
   ]);
-  expect(formatSummary(summary, told, true)).toContain('the judge voted on 4 of 4 steps');
+  expect(formatSummary(summary, waits, true)).toContain('the judge voted on 4 of 4 steps');
 });
 
 test('votes that do not come in time leave the outcome alone', async () => {
@@ -48,7 +48,7 @@ test('votes that do not come in time leave the outcome alone', async () => {
     expect(advantage).toBeCloseTo(reward - 0.15, 12);
     expect(sent).toEqual([{ interaction: 'i' }]);
   }
-  expect(formatSummary(summary, told, true)).toMatch(/votes on 4 steps are missing.*\n.*no vote counts/);
+  expect(formatSummary(summary, waits, true)).toMatch(/votes on 4 steps are missing.*\n.*no vote counts/);
 });
 
 test('the steps of a lone attempt are not compared, so its votes do not count', async () => {
@@ -58,10 +58,10 @@ test('the steps of a lone attempt are not compared, so its votes do not count', 
   expect(opened[0]!.asked).toBe(0);
 });
 
-test('without a comparison of steps nothing is asked and nothing else is sent', async () => {
+test('without a comparison of steps no votes are requested and nothing else is sent', async () => {
   const { opened, summary } = await roll({ tasks: 1 });
   expect(opened.map(({ asked, rewards }) => [asked, rewards.at(-1)!.steps])).toEqual(
     Array(4).fill([0, undefined]),
   );
-  expect(formatSummary(summary, told)).not.toContain('vote');
+  expect(formatSummary(summary, waits)).not.toContain('vote');
 });

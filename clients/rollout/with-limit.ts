@@ -10,8 +10,8 @@ export type Limited<Value> =
 export type Strays = { count: number };
 
 /**
- * Runs user code for at most `limitMs`, then aborts its signal. A call that goes on is abandoned and counted
- * as a stray until it ends.
+ * Runs user code for at most `limitMs`, then aborts its signal. A call that continues is abandoned and counted as a
+ * stray until it ends.
  */
 export async function withLimit<Value>(
   run: (signal: AbortSignal) => Promise<Value> | Value,

@@ -23,7 +23,7 @@ type AnswerInHistory = {
   readonly hasEvidence: boolean;
 };
 
-/** The parts of a request that tell where it belongs: hashes, positions, and the texts that the rules read. */
+/** The parts of a request that determine where it belongs: hashes, positions, and the texts that the rules read. */
 export type Conversation = {
   /** without client blocks if `clients` is on: see spokenMessages */
   readonly messages: readonly ChatMessage[];

@@ -104,7 +104,7 @@ function runHistory(seed: number, steps: number) {
     },
   ];
   for (let step = 0; step < steps; step++) {
-    // people say more than others do
+    // half of the acts come from people
     acts[random() < 0.5 ? 0 : under(acts.length)]!();
     if (random() < 0.7) fold(under(6));
   }
@@ -112,7 +112,7 @@ function runHistory(seed: number, steps: number) {
   return { topic, rows };
 }
 
-/** What the topic says, read without the code under test. */
+/** The decisions in the topic, read without the code under test. */
 function walk(topic: readonly ClawLoopEvent[]): readonly string[] {
   const wrong: string[] = [];
   const seen = new Set<string>();

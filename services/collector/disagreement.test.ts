@@ -18,7 +18,7 @@ const request = (words: string, id = 'one') => [system('You help.'), user(`${wor
 const heartbeat = 'Follow the heartbeat monitor scratch context when provided.';
 
 /** The events of one request; its client names the session `one` and ends it. */
-function toldOf(given: Partial<InteractionGiven>, ...more: readonly ClawLoopEvent[]) {
+function attributed(given: Partial<InteractionGiven>, ...more: readonly ClawLoopEvent[]) {
   const interactionEvent = interaction({
     id: 'a',
     messages: request('hi'),
@@ -48,15 +48,15 @@ async function counted(emitted: readonly ClawLoopEvent[]) {
 }
 
 test('a client that declares what its content suggests agrees', async () => {
-  const { is, emitted } = toldOf({ turnType: 'main' });
+  const { is, emitted } = attributed({ turnType: 'main' });
   expect(is).toEqual({ outcome: 'no-next-state', session: 'one', rule: 'explicit-main' });
   expect(await counted(emitted)).toEqual({});
-  const side = toldOf({ turnType: 'side', messages: request(heartbeat) });
+  const side = attributed({ turnType: 'side', messages: request(heartbeat) });
   expect(side.is).toEqual({ outcome: 'side', session: 'one', rule: 'explicit-side' });
 });
 
 test('the session that the client names applies, whatever the content suggests', async () => {
-  const { is, emitted } = toldOf({ turnType: 'main', messages: request('hi', 'two') });
+  const { is, emitted } = attributed({ turnType: 'main', messages: request('hi', 'two') });
   expect(is).toEqual({
     outcome: 'no-next-state',
     session: 'one',
@@ -67,7 +67,7 @@ test('the session that the client names applies, whatever the content suggests',
 });
 
 test('a turn declared main is main even if it reads like a heartbeat', async () => {
-  const { is, emitted } = toldOf(
+  const { is, emitted } = attributed(
     { turnType: 'main', messages: request(heartbeat) },
     interaction({
       id: 'b',
@@ -88,7 +88,7 @@ test('a turn declared main is main even if it reads like a heartbeat', async () 
 });
 
 test('a turn declared side is side even if a person seems to write', async () => {
-  const { is, emitted } = toldOf({ turnType: 'side' });
+  const { is, emitted } = attributed({ turnType: 'side' });
   expect(is).toEqual({
     outcome: 'side',
     session: 'one',
@@ -99,16 +99,16 @@ test('a turn declared side is side even if a person seems to write', async () =>
 });
 
 test('session and type may both disagree, and are counted separately', async () => {
-  const { is, emitted } = toldOf({ turnType: 'side', messages: request('hi', 'two') });
+  const { is, emitted } = attributed({ turnType: 'side', messages: request('hi', 'two') });
   expect(is.disagreement).toEqual({ session: 'two', turn: { type: 'main', rule: 'conversation' } });
   expect(await counted(emitted)).toEqual({ session: 1, 'said-side': 1 });
 });
 
 test('without a declaration or readable content there is no disagreement', () => {
-  expect(toldOf({ messages: request(heartbeat) }).is.disagreement).toBeUndefined();
-  expect(toldOf({ messages: [user('hi')], turnType: 'main' }).is.disagreement).toBeUndefined();
+  expect(attributed({ messages: request(heartbeat) }).is.disagreement).toBeUndefined();
+  expect(attributed({ messages: [user('hi')], turnType: 'main' }).is.disagreement).toBeUndefined();
   const reward = { settle: 'reward', messages: request('hi', 'two') } as const;
-  expect(toldOf(reward).is.disagreement).toBeUndefined();
+  expect(attributed(reward).is.disagreement).toBeUndefined();
   const large = { tooLarge: true, turnType: 'side', messages: [] } as const;
-  expect(toldOf(large).is.disagreement).toBeUndefined();
+  expect(attributed(large).is.disagreement).toBeUndefined();
 });

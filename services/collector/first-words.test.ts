@@ -32,7 +32,7 @@ test.each([
   ['words here and there', 'how to fix a car', 'how do I learn to fix the brakes of a car'],
   ['a prompt around it', 'Tell me about moss', 'Find a short title for tell me about moss'],
   ['fewer words', 'Tell me about moss in one line.', 'Tell me about moss.'],
-  ['too few words to tell', 'hi there', 'hi there my good friend'],
+  ['too few words to decide', 'hi there', 'hi there my good friend'],
   ['far more words', 'Tell me about moss', `Tell me about moss ${'and so on '.repeat(6)}`],
 ])('%s is not an edit', (_, earlier, later) => {
   expect(adds(earlier, later)).toBe(false);

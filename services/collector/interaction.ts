@@ -242,8 +242,8 @@ function takeEarlyEvents({ deleted, early }: LaneTables, id: string) {
 }
 
 /**
- * A heartbeat arrives every half hour, whether or not anybody is there. A client's timers therefore neither
- * keep a session open nor reopen one.
+ * A heartbeat arrives every half hour, whether or not a person is present. A client's timers therefore neither keep a
+ * session open nor reopen one.
  */
 const isTimer = ({ latestKind, runtime }: Conversation): boolean =>
   ['heartbeat', 'cron'].includes(latestKind ?? runtime.kind ?? '');

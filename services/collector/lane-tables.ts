@@ -171,9 +171,7 @@ export function laneTables(draft: Draft, key: string) {
     early: draft.table<readonly PendingFeedback[]>(`early/${prefix}`),
     /** rolling hash after an answer -> session */
     known: draft.table<string>(`known/${prefix}`),
-    /**
-     * the same for answers seen only in histories: their record may still arrive, or they are somebody else's
-     */
+    /** the same for answers seen only in histories: their record may still arrive, or they belong to another client */
     shown: draft.table<string>(`shown/${prefix}`),
     /** hash of an answer alone -> sessions whose main line contains it; two sessions: ambiguous */
     answers: draft.table<readonly string[]>(`answered/${prefix}`),

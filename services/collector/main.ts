@@ -108,7 +108,7 @@ const onEmitted = (events: readonly ClawLoopEvent[]): void => {
     if (event.type === 'learning.paused')
       logger.warn(
         { adapter: event.data.adapter, reason: event.data.reason },
-        'learning paused; `clawloop learning resume` goes on',
+        'learning paused; `clawloop learning resume` continues it',
       );
   }
 };

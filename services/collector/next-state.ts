@@ -4,9 +4,7 @@ import { editedFirst } from './edited-first.ts';
 import type { OpenTurn } from './lane-tables.ts';
 import { type Cause, completeEarly, completeTurn } from './turn-outcome.ts';
 
-/**
- * What a new request says about earlier turns of its session: their next state, or that an answer was refused.
- */
+/** The effects of a new request on earlier turns of its session: it is their next state, or refuses an answer. */
 
 /**
  * More than two answers to one request are not counted as refused: a program that draws many is not a person.

@@ -201,7 +201,7 @@ test('news of a nested agent during a tool loop is an announcement, not evidence
   expect(lines).toContain('skipped a: no-next-state');
 });
 
-test('a person who writes before a tool could run is heard', () => {
+test('the words of a person who writes before a tool could run count', () => {
   const loop = [rules, first('Take in the list.', runtimeLine), callsTool('read')];
   const skipped = toolResult('Skipped to process an incoming message.');
   const { lines } = follow([

@@ -34,7 +34,7 @@ const stepsOf = (events: Parameters<typeof fold>[0]) =>
     ),
   );
 
-test('a turn of a session whose steps are voted on says so at its next state, while the session goes on', () => {
+test('if a session asks for votes on its steps, each turn has the terms at its next state, before the end', () => {
   const terms = fold([started(), ...chain, end]).flatMap((event) =>
     event.type === 'turn.completed' ? [[event.data.turnId, event.data.from, event.data.process]] : [],
   );
@@ -45,7 +45,7 @@ test('a turn of a session whose steps are voted on says so at its next state, wh
   expect(fold([...chain, end])[0]!.data).not.toHaveProperty('process');
 });
 
-test('the advantage of a step belongs to it alone, and what its votes are compared with goes along', () => {
+test('the advantage of a step belongs to it alone, and the baseline of its votes is passed on', () => {
   const against = { baseline: 0.5, scale: 1 };
   const steps = [
     { interactionId: 'a', advantage: 0.25, process: against },
@@ -56,7 +56,7 @@ test('the advantage of a step belongs to it alone, and what its votes are compar
     b: [2, undefined, against],
     c: [2, undefined, null],
   });
-  // nobody votes in another session, whatever its client sends
+  // a session that asked for no votes has none, even if its client sends a baseline
   expect(stepsOf([...chain, compared('f', steps), end])).toEqual({
     a: [0.25, 0.25, undefined],
     b: [0, undefined, undefined],
@@ -64,7 +64,7 @@ test('the advantage of a step belongs to it alone, and what its votes are compar
   });
 });
 
-test('without steps, votes count as they are; the last list of steps counts, whatever is rewarded later', () => {
+test('without steps, votes count as they are; the last list of steps counts despite later rewards', () => {
   const asTheyAre = { baseline: 0, scale: 1 };
   expect(stepsOf([started(), ...chain, feedback({ id: 'f' }, 'c', 1), end])).toEqual({
     a: [undefined, undefined, asTheyAre],

@@ -35,7 +35,7 @@ const LEAST_GAIN = 0.1;
 /** Latest verdicts that decide whether a wish is taken up again, and how many must be praise the first time. */
 const SECOND_LOOK = 8;
 const LEAST_GOOD = 3;
-/** Samples without the complaint after which it counts as having come back. */
+/** Samples without the complaint after which a new complaint counts as a return of the wish. */
 const LONG_QUIET = 20;
 /** Samples without the complaint after which the wish counts as met; more teaching would overshoot. */
 const MET_QUIET = 12;
@@ -58,10 +58,10 @@ export type NotedWishes = {
 const nothing: NotedWishes = { named: [], setAside: [], changes: [] };
 
 /**
- * Notes a sample in the record of its person's wishes. A wish is set aside if `patience` corrections in a row
- * brought almost no praise, and no more than before: the model cannot learn it, and training on it only drives
- * the policy away from itself. It is taken up again if praise comes nevertheless, if an older version answers,
- * or if it comes back after a long quiet. A wish replaces an earlier one that it contradicts.
+ * Notes a sample in the record of its person's wishes. A wish is set aside if `patience` corrections in a row brought
+ * almost no praise, and no more than before: the model cannot learn it, and training on it only drives the policy away
+ * from itself. It is taken up again if praise comes nevertheless, if an older version answers, or if it returns after a
+ * long time without complaints. A wish replaces an earlier one that it contradicts.
  */
 export function noteWishes(draft: Draft, { data }: SampleReady, patience: number): NotedWishes {
   // A reward does not come from a person and contains no wish.

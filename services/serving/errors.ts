@@ -131,7 +131,7 @@ export const ServingError = errorTable({
     type: 'invalid_request_error',
     message: "The session '{session}' has no environment.",
   },
-  /** Thrown when the lease of an environment was released, or expired because nobody renewed it. */
+  /** Thrown when the lease of an environment was released, or expired without renewal. */
   LEASE_ENDED: {
     status: 409,
     type: 'invalid_request_error',

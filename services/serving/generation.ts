@@ -15,7 +15,7 @@ export type PolicyTarget =
   | { readonly kind: 'live'; readonly adapter: string }
   | ({ readonly kind: 'pinned' } & PolicyVersion);
 
-/** What an answer must be. `param`: the request field that asked for it, named in refusals. */
+/** The required form of an answer. `param`: the request field that requires it, named in refusals. */
 export type AnswerFormat = { readonly param: string } & (
   | { readonly kind: 'json' }
   | { readonly kind: 'schema'; readonly schema: Schema | boolean; readonly name?: string }

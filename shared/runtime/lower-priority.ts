@@ -1,10 +1,10 @@
 import { constants, setPriority } from 'node:os';
 
-/** Chats come first: the process gets the processor when the services do not want it. Default: this process. */
+/** Lowers a process's priority below that of the services, because chats come first. Default: this process. */
 export function lowerPriority(pid = 0): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // the process has ended, or the system forbids it; it works all the same
+    // the process has ended, or the system forbids it; the work only competes with the services
   }
 }

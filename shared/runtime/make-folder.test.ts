@@ -26,7 +26,7 @@ test('a file, or a path below a file, is refused', async () => {
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'a path where no folder can be created is refused at once',
+  'a path in which no folder can be created is refused at once',
   async () => {
     await expect(makeFolder('/proc/x/data')).rejects.toMatchObject({ name: 'Refusal' });
   },

@@ -24,7 +24,7 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its parents for this user only, each part by itself, because Node's recursive mkdir never
+ * Creates a folder and its parents for this user only, each part separately, because Node's recursive mkdir never
  * returns for a folder under /proc.
  */
 export async function makeParts(folder: string): Promise<void> {

@@ -24,7 +24,7 @@ export type OpenLogOptions = {
   readonly onRejected?: (rejected: RejectedRecord) => void;
   readonly onTrimmed?: (trimmed: TrimmedRecords) => void;
   readonly onLost?: (lost: LostRecords) => void;
-  /** If given, openLog waits for unavailable brokers or a full disk, and calls this now and then. */
+  /** If given, openLog waits for unavailable brokers or a full disk, and calls this repeatedly. */
   readonly onWaiting?: (place: string, reason: string, seconds: number) => void;
   /** Ends the wait: openLog then throws LogUnavailable. */
   readonly signal?: AbortSignal;

@@ -59,7 +59,7 @@ test.each([
   ['fails', 'the work failed'],
   ['rejects', 'nobody awaits this'],
   ['throws', 'out of nowhere'],
-])('a service that %s says so as fatal and ends with 1', async (way, message) => {
+])('a service that %s logs a fatal error and ends with 1', async (way, message) => {
   const { code, stdout } = await start(['--way', way]).ended;
   const fatal = stdout.split('\n').find((line) => line.includes('"level":60'));
   expect(code).toBe(1);

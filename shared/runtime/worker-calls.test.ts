@@ -38,7 +38,7 @@ test('an abort reaches its call alone, and leaves no listener', async () => {
   expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
 });
 
-test('memory goes over and comes back without a copy', async () => {
+test('memory is transferred in both directions without a copy', async () => {
   const numbers = Float64Array.of(1, 2);
   const doubled = await start().call('double', numbers, { transfer: [numbers.buffer] });
   expect([...doubled]).toEqual([2, 4]);
@@ -52,7 +52,7 @@ test('an error of a call, or a question that cannot be cloned, fails that call a
   expect(await worker.call('echo', 1)).toBe(1);
 });
 
-test('a thread that dies cuts off its calls, and takes no more', async () => {
+test('the end of a thread cuts off its calls, and it accepts no more', async () => {
   const worker = start();
   const waiting = worker.call('wait', null);
   const dying = worker.call('die', null);

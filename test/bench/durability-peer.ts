@@ -23,8 +23,8 @@ import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { promptIds } from './prompt-ids.ts';
 
-// A process of its own for the bench of durability: serving's own server and recorder over an engine that
-// says something at once. `durability-peer KIND FOLDER [BROKERS]` prints its port; KIND is where facts go.
+// A separate process for the durability bench: serving's own server and recorder over an engine that answers
+// immediately. `durability-peer KIND FOLDER [BROKERS]` prints its port; KIND is the destination of facts.
 
 export type Kind = 'nowhere' | 'embedded log' | 'outbox' | 'Kafka';
 const [kind, folder, brokers] = process.argv.slice(2) as [Kind, string, string | undefined];
@@ -49,7 +49,7 @@ const engine: Engine = {
     onStart({ version: 0 });
     for (let chunk = 1; chunk <= CHUNKS; chunk++) {
       await delay(1);
-      // The last token says when it was there, ns of the clock that all processes of the machine share.
+      // The last token contains its time, ns of the clock that all processes of the machine share.
       const text = chunk === CHUNKS ? `@${process.hrtime.bigint()}@` : ' so many words';
       onChunk({ text, tokens: [] }, 0);
     }

@@ -35,11 +35,11 @@ const WARM_UP = 20;
 const PASSES = 3;
 
 /**
- * What durability adds before the end of an answer is seen: ms from the engine's last token to the client
- * having the chunk with `finish_reason`, by where serving's facts go. `nowhere` is the peer: the same server,
- * whose recorder has a log that does nothing. Beside them the least that each could cost: the fact's bytes
- * appended to a file on the same disk and flushed (write, fdatasync), and sent by kafkajs alone. All by
- * turns, in three passes, of which the one counts whose peers were least disturbed: the machine is shared.
+ * The delay that durability adds to the end of an answer: ms from the engine's last token until the client has the
+ * chunk with `finish_reason`, by the destination of serving's facts. `nowhere` is the peer: the same server with a log
+ * that does nothing. Two lower bounds are measured as well: the fact's bytes appended to a file on the same disk and
+ * flushed (write, fdatasync), and sent by kafkajs alone. All alternate in three passes. Because the machine is shared,
+ * only the pass with the least disturbed peers counts.
  */
 export async function benchDurability(): Promise<readonly DurabilityFigures[]> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-durability-'));
@@ -96,7 +96,7 @@ async function measure(
   });
 }
 
-/** Of a pass: what the server that writes nothing and the bare file saw of other processes, ms. */
+/** The disturbance of a pass by other processes, ms: from the server that writes nothing and from the bare file. */
 const disturbance = (rows: readonly DurabilityFigures[]): number =>
   rows
     .filter(({ what }) => what === 'nowhere' || what === bareFileName)
@@ -155,7 +155,7 @@ async function serving(
   };
 }
 
-/** ms from the last token, which names its time, to the chunk with `finish_reason`, which says `recorded`. */
+/** ms from the last token, which contains its time, to the chunk with `finish_reason` and `recorded`. */
 async function endOfAnswer(pool: Pool, body: string): Promise<number> {
   const response = await pool.request({
     method: 'POST',

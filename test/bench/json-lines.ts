@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 
-/** The last line, where a kill may have cut it off, is left out when it is no JSON. */
+/** The last line is left out if it is not JSON, because a kill may have cut it off. */
 export async function readJsonLines<Line>(file: string): Promise<readonly Line[]> {
   if (!existsSync(file)) return [];
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
@@ -15,7 +15,7 @@ export async function readJsonLines<Line>(file: string): Promise<readonly Line[]
   });
 }
 
-/** On a line of its own, also behind one that was cut off. */
+/** Appends a separate line, also after a line that was cut off. */
 export async function addJsonLine(file: string, line: unknown): Promise<void> {
   const cutOff = existsSync(file) && !/(?:^|\n)$/.test(await readFile(file, 'utf8'));
   await appendFile(file, `${cutOff ? '\n' : ''}${JSON.stringify(line)}\n`);

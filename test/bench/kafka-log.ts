@@ -25,9 +25,9 @@ const topic = 'bare';
 const perTransaction = 400;
 
 /**
- * The log on a Kafka of this machine next to kafkajs alone: one idempotent producer, a consumer, and
- * transactions of the same size with their offsets, all in this thread, without rows to load or leases. Does
- * nothing where Kafka cannot be started, and says why.
+ * The log on a Kafka of this machine next to kafkajs alone: one idempotent producer, a consumer, and transactions of
+ * the same size with their offsets, all in this thread, without rows to load and without leases. If Kafka cannot be
+ * started, it only prints the reason.
  */
 export async function benchKafkaLog(): Promise<readonly LogBenchRow[]> {
   const missing = whyNoKafka();
@@ -63,7 +63,7 @@ const common = {
 };
 const compression = CompressionTypes.ZSTD;
 
-/** A broker that has just started, or made a topic, is slow at first; nobody is to gain or lose by it. */
+/** A broker is slow at first after its start or the creation of a topic; this must not affect either side. */
 async function warmUp(append: (from: number) => Promise<unknown>): Promise<void> {
   for (let i = 0; i < batched; i += batch) await append(i);
 }

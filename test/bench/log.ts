@@ -20,7 +20,7 @@ export const single = 1_000;
 export const batch = 100;
 const rounds = 3;
 
-/** The peer: the client library alone. `read` and `process` take all that was appended `batch` at a time. */
+/** The peer: the client library alone. `read` and `process` read all events that were appended in batches. */
 export type BareLog = {
   readonly append: (events: readonly SessionStarted[]) => unknown;
   /** events per second */
@@ -29,9 +29,8 @@ export type BareLog = {
 };
 
 /**
- * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to
- * node:sqlite as bare as it goes (one connection in this thread, one table, same journal and flush). Prints a
- * table, and returns it.
+ * Events per second, of about 1 KB each: the log (its thread, partitions, offsets, leases, wake-ups) next to bare
+ * node:sqlite (one connection in this thread, one table, same journal and flush). Prints a table, and returns it.
  */
 export async function benchLog(): Promise<readonly LogBenchRow[]> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-bench-'));
@@ -61,8 +60,8 @@ export function printRows(title: string, peer: string, rows: readonly LogBenchRo
 }
 
 /**
- * The machine is shared: the log and its peer append by turns, batch by batch, and the median batch counts;
- * of reading and folding, which go on for longer, the best of three rounds.
+ * Because the machine is shared, the log and its peer alternate batch by batch when they append, and the median batch
+ * counts. For reading and folding, which take longer, the best of three rounds counts.
  */
 export async function benchOpenLog(log: EventLog, bare: BareLog): Promise<LogBenchRow[]> {
   const many = await byTurns(log, bare, batched, batch);
@@ -155,7 +154,7 @@ async function processAll(log: EventLog, group: string): Promise<void> {
   };
   const done = log.process(
     counting,
-    // Looked at again: on Kafka a commit shows a moment after it was made.
+    // Checked repeatedly, because on Kafka a commit becomes visible with a short delay.
     { group, settings: null, owed: () => void look(), owedIntervalMs: 100 },
     stop.signal,
   );

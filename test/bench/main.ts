@@ -1,5 +1,5 @@
-// npm run bench [-- log queue load durability recovery policy prompts]: figures as tables, each beside a
-// peer measured in the same run.
+// npm run bench [-- log queue load durability recovery policy prompts]: tables of figures, each with a peer measured in
+// the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';

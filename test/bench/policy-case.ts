@@ -1,9 +1,6 @@
 import type { ModelConfig } from '../../shared/policy/model/model-config.ts';
 
-/**
- * One thing that is measured; a step of it is one training step, one token of every sequence, or one
- * prompt.
- */
+/** One measured case; its step is one training step, one token of every sequence, or one prompt. */
 export type PolicyCase =
   | {
       readonly kind: 'train';
@@ -14,17 +11,17 @@ export type PolicyCase =
   | { readonly kind: 'decode'; readonly sequences: number; readonly context: number }
   | { readonly kind: 'prefill'; readonly tokens: number };
 
-/** What a measuring process is told, one JSON object per line; the first one also says what to set up. */
+/** An order for a measuring process, one JSON object per line; the first one also determines the setup. */
 export type Ask = {
-  /** A Hugging Face folder: what ours loads. */
+  /** A Hugging Face folder, which our process loads. */
   readonly folder: string;
-  /** The same model's sizes: what the peer builds. */
+  /** The same model's sizes, from which the peer builds it. */
   readonly model: ModelConfig;
   readonly case: PolicyCase;
   readonly steps: number;
 };
 
-/** Of each step: time on the clock and of all threads together, ms; and the process's largest memory. */
+/** For each step the elapsed time and the processor time of all threads, ms; and the peak memory of the process. */
 export type Times = {
   readonly milliseconds: readonly number[];
   readonly processor: readonly number[];

@@ -9,15 +9,15 @@ export type Planned = {
   readonly case: PolicyCase;
   readonly threads: number;
   /**
-   * Steps of each round: all ways take rounds by turns, so that a busy machine disturbs all alike. Eight
-   * rounds of decoding stay within twice the context.
+   * Steps of each round. The ways alternate by rounds, so that a busy machine disturbs all alike. Eight rounds of
+   * decoding stay within twice the context.
    */
   readonly steps: number;
-  /** Steps before the first round; graphs are made in the first. */
+  /** Steps before the first round; graphs are built in the first step. */
   readonly warmUpSteps: number;
-  /** After so long no further round begins, ms. */
+  /** ms after which no further round begins. */
   readonly limitMs: number;
-  /** What keeps ours from being faster; measured op by op. */
+  /** The limits of our speed, measured op by op. */
   readonly limitedBy: string;
 };
 

@@ -1,5 +1,5 @@
-// node policy-process.ts graph|eager|wasm THREADS: ours, in a process of its own. Told what to do as
-// policy-case.ts says.
+// node policy-process.ts graph|eager|wasm THREADS: our implementation, in a separate process. Takes the orders of
+// policy-case.ts.
 import { createInterface } from 'node:readline';
 import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
 import { createDecoder } from '../../shared/policy/decode/decoding.ts';

@@ -6,19 +6,19 @@ export type PolicyMeasurement = {
   readonly way: string;
   readonly threads: number;
   readonly tokensPerSecond: number;
-  /** Per second of all threads together: hardly moved by what else the machine does. */
+  /** Per second of processor time of all threads, which other load on the machine hardly changes. */
   readonly tokensPerProcessorSecond: number;
   readonly peakBytes: number;
   readonly rounds: number;
 };
 
-/** One case, measured in all ways. */
+/** One case, measured in every way. */
 export type MeasuredCase = { readonly planned: Planned; readonly rows: readonly PolicyMeasurement[] };
 
-/** Where and beside what it was measured. */
+/** The machine and the peer of a measurement. */
 export type Circumstances = {
   readonly machine: string;
-  /** As `PyTorch 2.15.0, transformers 5.23.0`; undefined: no peer. */
+  /** Such as `PyTorch 2.15.0, transformers 5.23.0`; undefined: no peer. */
   readonly peer: string | undefined;
   /** Of the machine's last minute, at the begin and at the end. */
   readonly load: readonly [number, number];
@@ -29,7 +29,7 @@ const peers = ['PyTorch', 'transformers'];
 const digits = (value: number): number => Number(value.toPrecision(3));
 const figure = (value: number): string => digits(value).toLocaleString('en-US');
 
-/** Cells of each row; ratios are empty for the peer itself and where there is none. */
+/** Cells of each row; ratios are empty for the peer itself and without a peer. */
 export function cellsOf(rows: readonly PolicyMeasurement[]) {
   const peer = rows.find(({ way }) => peers.includes(way));
   const ratio = (row: PolicyMeasurement, of: (row: PolicyMeasurement) => number): string =>
@@ -48,7 +48,7 @@ export function cellsOf(rows: readonly PolicyMeasurement[]) {
 
 const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
 
-/** Markdown: one table per model, and what limits each case. */
+/** Markdown: one table per model, and the limit of each case. */
 export function policyTables(measured: readonly MeasuredCase[], at: Circumstances): string {
   const models = [...new Set(measured.map(({ planned }) => planned.model))];
   const tables = models.map((model) => {

@@ -27,18 +27,18 @@ function openWay(name: string, command: string, args: readonly string[], threads
       OMP_WAIT_POLICY: 'PASSIVE',
     },
   });
-  let told = '';
+  let output = '';
   child.stderr.on('data', (text: Buffer) => {
-    told = (told + text.toString()).slice(-2000);
+    output = (output + text.toString()).slice(-2000);
   });
   const waiting: PromiseWithResolvers<Times>[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.startsWith('{')) waiting.shift()?.resolve(JSON.parse(line) as Times);
   });
   child.on('close', (code) => {
-    for (const { reject } of waiting.splice(0)) reject(new Error(`${name} ended with ${code}: ${told}`));
+    for (const { reject } of waiting.splice(0)) reject(new Error(`${name} ended with ${code}: ${output}`));
   });
-  child.stdin.on('error', () => {}); // `close` says why
+  child.stdin.on('error', () => {}); // `close` reports the reason
   return {
     name,
     ask: (ask) => {
@@ -51,7 +51,7 @@ function openWay(name: string, command: string, args: readonly string[], threads
   };
 }
 
-/** Of the libraries beside which ours is measured; undefined: `python3` has them not. */
+/** Versions of the peer's libraries; undefined: `python3` does not have them. */
 function peerVersions(): string | undefined {
   const print = 'print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}")';
   const { status, stdout } = spawnSync('python3', ['-c', `import torch, transformers\n${print}`]);
@@ -103,13 +103,13 @@ async function measure(
   }));
 }
 
-/** After so long every case that is left takes one round, so that a run ends within 20 minutes. */
+/** ms after which each remaining case gets one round, so that a run ends within 20 minutes. */
 const lateMs = 14 * 60_000;
 
 /**
- * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs,
- * op by op, on wasm, and beside PyTorch and transformers where `python3` has them. Each way is a process of
- * its own. A run of all cases writes their tables into docs/understand/benchmarks.md; it takes at most 20 minutes.
+ * Training, decoding and reading speed of claw-nano and of a model of 135 million random weights: as graphs, op by op,
+ * on wasm, and beside PyTorch and transformers if `python3` has them. Each way is a separate process. A run of all
+ * cases writes their tables into docs/understand/benchmarks.md; it takes at most 20 minutes.
  *
  * @param rounds at most; a case ends when its time is over
  * @param only cases with this in their titles

@@ -32,9 +32,8 @@ const batch = 100;
 const rounds = 3;
 
 /**
- * Jobs per second, of 1 KB each: both queues next to bullmq as bare as it goes, on one Redis with an
- * append-only file, in turns. The best of three rounds each, for the machine is shared. Prints a table, and
- * returns it.
+ * Jobs per second, of 1 KB each: both queues next to bare bullmq, on one Redis with an append-only file, in turn. Each
+ * counts with its best of three rounds, because the machine is shared. Prints a table, and returns it.
  */
 export async function benchQueue(): Promise<readonly QueueBenchRow[]> {
   const reason = whyNoRedis();
@@ -45,7 +44,7 @@ export async function benchQueue(): Promise<readonly QueueBenchRow[]> {
     found.memory.push(await measure(asBench(openMemoryQueue<Data>(`memory-${round}`, settings))));
     if (redis === undefined) continue;
     const name = `bench-${round}`;
-    // by turns the one and the other comes first
+    // the two alternate in going first
     for (const kind of round % 2 === 0 ? (['redis', 'bare'] as const) : (['bare', 'redis'] as const)) {
       found[kind].push(await (kind === 'redis' ? measureOurs(redis, name) : measureBare(redis, name)));
     }

@@ -13,12 +13,12 @@ import { until } from '../e2e/harness/clawloop.ts';
 
 export type RecoveryRow = {
   readonly killed: Target;
-  /** ms, median and worst; null: no such process there */
+  /** ms, median and worst; null: this mode has no such process */
   readonly embedded: readonly [number, number] | null;
   readonly brokers: readonly [number, number] | null;
 };
 
-/** Whose work goes on when a fact of these types comes. */
+/** A target works again when a fact of these types arrives. */
 const workOf: Readonly<Record<Target, readonly ClawLoopEvent['type'][]>> = {
   serving: ['interaction.completed'],
   collector: ['turn.completed', 'turn.skipped'],
@@ -28,13 +28,13 @@ const workOf: Readonly<Record<Target, readonly ClawLoopEvent['type'][]>> = {
   redis: ['vote.cast'],
 };
 const ROUNDS = 3;
-/** ms in which what stood in the log before the kill has come, and no process is up again yet */
+/** ms in which all earlier facts of the log have arrived, while no process is up again yet */
 const ECHO_MS = 100;
 const PEOPLE = 4;
 
 /**
- * Time from a SIGKILL until the first new fact of the victim's kind stands in the log, while people chat; it
- * is started again at once. For the trainer that includes the step, done over.
+ * Time from a SIGKILL until the log has the first new fact of the target, while people chat; the target restarts at
+ * once. For the trainer the time includes the repeated step.
  */
 export async function benchRecovery(): Promise<readonly RecoveryRow[]> {
   const embedded = await recover('embedded', ['serving', 'collector', 'judge', 'trainer']);
@@ -89,7 +89,7 @@ async function recover(mode: Mode, targets: readonly Target[]): Promise<Readonly
         await watch.next(workOf[target]);
         took.set(target, [...(took.get(target) ?? []), performance.now() - from]);
         await over;
-        await delay(2_000); // what piled up is worked off
+        await delay(2_000); // waits until the accumulated work is done
       }
     return took;
   } finally {

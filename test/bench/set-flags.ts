@@ -1,7 +1,7 @@
-/** A list that commas part. */
+/** A list separated by commas. */
 export const listOf = (text: string): readonly string[] => text.split(',').map((part) => part.trim());
 
-/** Settings by name, as `learningRate=2e-2,teacher=base` tells them: numbers where they are numbers. */
+/** Settings by name, from a text such as `learningRate=2e-2,teacher=base`; numeric values become numbers. */
 export const settingsOf = (text: string): Readonly<Record<string, string | number>> =>
   Object.fromEntries(
     listOf(text)

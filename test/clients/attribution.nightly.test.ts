@@ -10,7 +10,7 @@ import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { clientNames } from './client.ts';
 import { bySomebodyElse, type RecordedRequest, recordedRequests, withTexts } from './recorded-requests.ts';
 
-// Two people behind one key, by turns, each with a recorded run and without a header that names a session.
+// Two people alternate with one key, each with a recorded run and without a header that names a session.
 
 type Change = (messages: readonly ChatMessage[], at: number) => readonly ChatMessage[];
 
@@ -72,7 +72,7 @@ describe.each(Object.entries(changes))('%s', (name, change) => {
       (requests) => new Set(requests.map(({ person }) => person)).size > 1,
     );
     expect(merged).toEqual([]);
-    // aider puts its files between the last answer and the words: three messages hold no answer
+    // aider puts its files between the last answer and the person's words, so three messages contain no answer
     if (name === 'the latest three messages alone' && client === 'aider') return;
     const right = [0, 1].flatMap((person) => {
       const own = placed.filter((one) => one.person === person);

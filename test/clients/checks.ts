@@ -1,14 +1,14 @@
 import type { Observed, Turn } from './observe.ts';
 import { answers, type Step, said } from './steps.ts';
 
-/** What has to hold for every program, by the name of its test. Each says what does not; nothing: it holds. */
+/** The checks of every program, by the name of their tests. Each returns its violations; none: it passes. */
 export const checks = {
   'every answer reaches the person, and no error': (seen) => [
     ...(seen.played.failure === undefined ? [] : [`the program: ${seen.played.failure}`]),
     ...seen.exchanges.flatMap(({ method, path, status, error }) =>
       error === undefined || method !== 'POST' ? [] : [`${method} ${path}: ${status} ${error}`],
     ),
-    ...stepsTold.flatMap((step) =>
+    ...wholeSteps.flatMap((step) =>
       plain(seen.played.shown[step]).includes(answers[step]) ? [] : [`${step}: the answer is not shown`],
     ),
   ],
@@ -17,7 +17,7 @@ export const checks = {
       expectedTurns(seen.client),
       conversation(seen).map(({ step, turn }) => [step, placeOf(turn)]),
     ),
-  'what follows an answer is the words of the person alone': (seen) => {
+  "the next state of an answer contains only the person's words": (seen) => {
     const spoken = conversation(seen).flatMap(({ turn }) => turn?.reaction || []);
     const words: readonly string[] = Object.values(said);
     if (spoken.length === 0) return ['nothing was said after any answer'];
@@ -26,10 +26,10 @@ export const checks = {
   'it is one session': (seen) => {
     const turns = conversation(seen).flatMap(({ turn }) => turn ?? []);
     const sessions = [...new Set(turns.map(({ session }) => session).filter(Boolean))];
-    const untold = turns.filter(({ turnId }) => !seen.session.includes(turnId));
-    return sessions.length === 1 ? [] : [`${sessions.length} sessions`, ...untold.map(lineOf)];
+    const elsewhere = turns.filter(({ turnId }) => !seen.session.includes(turnId));
+    return sessions.length === 1 ? [] : [`${sessions.length} sessions`, ...elsewhere.map(lineOf)];
   },
-  'what the program asks for by itself is a side request': (seen) => {
+  "the program's own requests are side requests": (seen) => {
     const own = seen.replies.filter(({ reply }) => reply.kind !== 'conversation');
     const isMissing = seen.played.compacted && !own.some(({ reply }) => reply.kind === 'compaction');
     return [
@@ -54,14 +54,14 @@ export const checks = {
     if (stopped.length === 0) return ['none was stopped'];
     return stopped.filter(({ turn }) => turn === undefined || isSample(turn)).map(({ turn }) => lineOf(turn));
   },
-  'the books balance': ({ audit }) => (audit.includes('balances') ? [] : [audit.slice(-1_000)]),
+  'the audit balances': ({ audit }) => (audit.includes('balances') ? [] : [audit.slice(-1_000)]),
 } as const satisfies Readonly<Record<string, (seen: Observed) => readonly string[]>>;
 
 export type CheckName = keyof typeof checks;
 export const checkNames = Object.keys(checks) as readonly CheckName[];
 
-/** The steps whose answers are told to their end. */
-const stepsTold = (Object.keys(said) as readonly Step[]).filter((step) => step !== 'stopped');
+/** The steps whose answers are not stopped. */
+const wholeSteps = (Object.keys(said) as readonly Step[]).filter((step) => step !== 'stopped');
 
 export const conversation = ({ replies }: Observed) =>
   replies.flatMap(({ reply, turn }) => (reply.step === undefined ? [] : [{ step: reply.step, turn }]));
@@ -73,7 +73,7 @@ export const samplesOf = (seen: Observed): readonly Turn[] =>
 const isSample = ({ stage }: Turn): boolean =>
   ['waiting-for-batch', 'in-batch', 'trained'].includes(stage.kind);
 
-/** Each turn, and the step whose words come next; '' where a tool's result does, or nothing yet. */
+/** Each turn, and the step whose words come next; none after a tool call and at the end. */
 const expectedTurns = ({ losesNextOf }: Observed['client']): readonly (readonly [Step, string])[] =>
   wholeTurns.map(([step, place]) => [step, step === losesNextOf ? 'main' : place]);
 

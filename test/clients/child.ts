@@ -10,14 +10,14 @@ export type Spawned = {
   readonly folder: string;
 };
 
-/** A program that runs. Its processes are one group: an end leaves nothing behind. */
+/** A running program. Its processes form one group, so that `end` leaves none behind. */
 export type Child = {
-  /** Everything that it said so far. */
+  /** Its output so far. */
   readonly output: () => string;
-  /** Of that, what came on its standard output. */
+  /** The part of it from standard output. */
   readonly printed: () => string;
   readonly write: (line: string) => void;
-  /** A signal to the program alone, such as that of a key. */
+  /** Sends a signal to the program alone, as a key such as Ctrl-C does. */
   readonly signal: (name: NodeJS.Signals) => void;
   readonly hasEnded: () => boolean;
   /** Resolves with the exit code; null: a signal ended it. */
@@ -26,12 +26,12 @@ export type Child = {
   readonly end: () => Promise<void>;
 };
 
-/** The process that started a program may be killed without a word, and nothing is to stay. Linux alone sees to it. */
+/** A program must not outlive a test process that is killed. Only Linux offers a way. */
 const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
 const before = diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : [];
-/** ms that a program has to end by itself */
+/** ms that a program has to exit before it is killed */
 const GRACE_MS = 3_000;
-/** ms within which a program does what it is asked for, also on a busy machine */
+/** ms within which a program completes an action, also on a busy machine */
 export const PATIENCE_MS = 120_000;
 
 export function startChild({ launcher, environment, folder }: Spawned, argv: readonly string[]): Child {
@@ -69,7 +69,7 @@ export function startChild({ launcher, environment, folder }: Spawned, argv: rea
   };
 }
 
-/** Runs a program to its end. @returns what it printed @throws where it fails, or takes too long */
+/** Runs a program to its end. @returns its output @throws if it fails or takes too long */
 export async function runChild(
   spawned: Spawned,
   argv: readonly string[],

@@ -23,11 +23,11 @@ export type Client = {
   readonly package: Package;
   /** how it is driven, for the docs */
   readonly driven: string;
-  /** how a person puts it before ClawLoop, for the docs: a command, or lines of a settings file */
+  /** how a person connects it to ClawLoop, for the docs: a command, or lines of a settings file */
   readonly connect: string;
-  /** what cannot be tried, or is known of it; for the docs */
+  /** untested features and known limits, for the docs */
   readonly limits: readonly string[];
-  /** after it a compaction leaves no answer in the history, so that what is said next follows none */
+  /** after this step a compaction leaves no answer in the history, so the next words follow no answer */
   readonly losesNextOf?: Step;
   readonly open: (place: Place) => Promise<Conversation>;
 };
@@ -41,16 +41,16 @@ export type Place = Spawned & {
 
 /** One conversation of one program. */
 export type Conversation = {
-  /** @returns what the program shows as the answer @throws where it shows an error */
+  /** @returns the answer as the program shows it @throws if it shows an error */
   readonly say: (words: string) => Promise<string>;
-  /** As a person asks for it. Absent where the program has no such command without a person. */
+  /** Compacts the history, by the program's own command. Absent if that command needs a terminal. */
   readonly compact?: () => Promise<void>;
-  /** Ends the process. What is said next goes on with the conversation in another one. */
+  /** Ends the process. The next words continue the conversation in another process. */
   readonly resume: () => Promise<void>;
   /** Says something, and stops the answer once it has begun. */
   readonly stop: (words: string, begun: () => Promise<unknown>) => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-/** A key that the server does not ask for; programs insist on one. */
+/** A key that the server does not need; programs require one. */
 export const KEY = 'no-key';

@@ -20,7 +20,7 @@ const spoken = (step: Step, at: Turn, text: string = answers[step]) => ({
   turn: at,
 });
 
-/** A run of which everything holds, by a program that asked for a title besides. */
+/** A run that passes all checks, by a program that also requested a title. */
 const good: Observed = {
   client: {},
   played: { shown: answers, compacted: false, failure: undefined },
@@ -47,33 +47,30 @@ function side(rule: string): Partial<Turn> {
 
 const failing = (seen: Observed) => checkNames.filter((name) => checks[name](seen).length > 0);
 
-test('a run of which everything holds has no problem', () => {
+test('a run that passes all checks has no problem', () => {
   expect(failing(good)).toEqual([]);
 });
 
-test('a program that never got an answer fails wherever an answer tells', () => {
+test('a program that never got an answer fails each check of answers', () => {
   const error = { method: 'POST', path: '/v1/responses', status: 400, error: 'no such field' };
   const played = { shown: {}, compacted: false, failure: 'question: no such field' };
   const silent = { ...good, played, exchanges: [error], replies: [], session: '' };
   const [needNone, ...more] = checkNames.filter((name) => checks[name](silent).length === 0);
-  expect([needNone, ...more]).toEqual([
-    'what the program asks for by itself is a side request',
-    'the books balance',
-  ]);
+  expect([needNone, ...more]).toEqual(["the program's own requests are side requests", 'the audit balances']);
 });
 
 test.each([
   ['the turns of the conversation are main, and the next words follow them', side('other-system')],
   ['it is one session', { session: 'other' }],
-  ['what follows an answer is the words of the person alone', { reaction: `${said.resumed} <date>` }],
-] as const)('%s: one turn is enough to break it', (name, change) => {
+  ["the next state of an answer contains only the person's words", { reaction: `${said.resumed} <date>` }],
+] as const)('%s: a single wrong turn fails the check', (name, change) => {
   const replies = good.replies.map((one) =>
     one.reply.step === 'compacted' ? { ...one, turn: { ...one.turn!, ...change } } : one,
   );
   expect(failing({ ...good, replies })).toEqual([name]);
 });
 
-test('the page has a row for each run alone, and names what did not hold', () => {
+test('the page has one row for each run, and names the failed checks', () => {
   const [first] = clientsNamed('codex');
   const { 'programs tried': page = '' } = clientsBlocks([
     { client: first!, seen: good, failed: ['it is one session'] },

@@ -2,7 +2,7 @@ import { type CheckName, conversation, samplesOf } from './checks.ts';
 import type { Client } from './client.ts';
 import type { Observed } from './observe.ts';
 
-/** A program that was run, and what did not hold. */
+/** A program that was run, and its failed checks. */
 export type Row = {
   readonly client: Client;
   readonly seen: Observed;

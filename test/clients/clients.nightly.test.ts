@@ -4,7 +4,7 @@ import { clientsNamed } from './drivers/all.ts';
 import { installClient } from './install.ts';
 import { type Observed, observe } from './observe.ts';
 
-// The real programs, as many as can be fetched; CLAWLOOP_CLIENTS names those to try.
+// The real programs, as many as can be installed; CLAWLOOP_CLIENTS selects some of them.
 
 describe.each(clientsNamed(process.env.CLAWLOOP_CLIENTS))('$title', (client) => {
   let seen: Observed | undefined;

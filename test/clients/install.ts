@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A folder of the checkout that git ignores: programs, and the requests that they sent. */
+/** A folder of the checkout that git ignores, for programs and recorded requests. */
 export const clientsCache = fileURLToPath(new URL('../../.clients/', import.meta.url));
 
 /** Where a program comes from; the version is exact. */
@@ -26,17 +26,17 @@ export type Package =
       readonly executable: string;
       /** versions of Python that it runs on, the best first */
       readonly pythons: readonly string[];
-      /** packages that it needs and does not ask for */
+      /** packages that it needs but does not declare */
       readonly also?: readonly string[];
     };
 
-/** The command line that starts a program, less its arguments. */
+/** The command line that starts a program, without its arguments. */
 export type Launcher = readonly [command: string, ...first: string[]];
 
 /** pip has taken six minutes on a busy machine. */
 const INSTALL_LIMIT_MS = 20 * 60_000;
 
-/** Platform and processor, as most packages of binaries name them. */
+/** Platform and processor, in the form of most packages with binaries. */
 export const platform = `${process.platform}-${process.arch}`;
 
 const folderOf = ({ name, version }: Package): string =>
@@ -49,15 +49,15 @@ const launcherIn = (folder: string, from: Package): Launcher => {
 };
 
 /**
- * A program as its users have it, from its registry, in a folder of its own. No install script of npm runs.
- * Nothing is fetched where it lies already.
+ * Installs a program from its registry into its own folder, as users do, but without the install scripts of npm. A
+ * program that is installed already stays.
  *
  * @throws Error with what the installer said
  */
 export async function installClient(from: Package, tell: (line: string) => void): Promise<Launcher> {
   const folder = folderOf(from);
   if (!existsSync(launcherIn(folder, from).at(-1)!)) {
-    tell(`${from.name} ${from.version} is fetched from ${from.registry}`);
+    tell(`installing ${from.name} ${from.version} from ${from.registry}`);
     mkdirSync(clientsCache, { recursive: true });
     await (from.registry === 'npm' ? installNpm(from, folder) : installPython(from, folder));
   }
@@ -81,14 +81,14 @@ async function installNpm({ name, version }: Package, folder: string): Promise<v
   ];
   try {
     await installer('npm', ['install', ...flags, '--prefix', part, `${name}@${version}`]);
-    // Two processes may fetch at once: the first folder in place is as good as the other.
+    // Two processes may install at once, and the first folder in place is as good as the second.
     if (!existsSync(folder)) renameSync(part, folder);
   } finally {
     rmSync(part, { recursive: true, force: true });
   }
 }
 
-/** A virtual environment holds its own path, so it is made in its place. */
+/** A virtual environment contains its own path, so it is created in its final place. */
 async function installPython(from: Package & { registry: 'pypi' }, folder: string): Promise<void> {
   const python = await findPython(from.pythons);
   try {
@@ -115,7 +115,7 @@ async function installer(command: string, argv: readonly string[]): Promise<void
   });
 }
 
-/** By name, or as pyenv keeps it. */
+/** A Python of this version on PATH, or one of pyenv. */
 async function findPython(versions: readonly string[]): Promise<string> {
   const root = process.env.PYENV_ROOT ?? join(process.env.HOME ?? '', '.pyenv');
   const { stdout = '' } = await run('ls', [join(root, 'versions')]).catch(() => ({ stdout: '' }));

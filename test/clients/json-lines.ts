@@ -3,13 +3,13 @@ import { type Child, PATIENCE_MS, type Spawned, startChild } from './child.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** A program that is spoken to in lines of JSON. */
+/** A program with a protocol of JSON lines. */
 export type JsonLines = {
   readonly child: Child;
   readonly send: (line: Line) => void;
-  /** How many lines came so far. */
+  /** Number of lines received so far. */
   readonly count: () => number;
-  /** The first line after the first `from` for which it holds. @throws where none comes */
+  /** The first line that fits, after the first `from` lines. @throws if none arrives */
   readonly line: (what: string, holds: (line: Line) => boolean, from?: number) => Promise<Line>;
   readonly linesFrom: (from: number) => readonly Line[];
 };
@@ -41,7 +41,7 @@ export function startJsonLines(spawned: Spawned, argv: readonly string[]): JsonL
 
 const tail = (child: Child): string => child.output().slice(-1_500);
 
-/** What is no object is a word of the program's to a person. */
+/** A line that is not an object is a message to the person. */
 function parsed(text: string): readonly Line[] {
   if (!text.startsWith('{')) return [];
   try {
@@ -51,9 +51,9 @@ function parsed(text: string): readonly Line[] {
   }
 }
 
-/** JSON-RPC over it. */
+/** JSON-RPC over such lines. */
 export type JsonRpc = JsonLines & {
-  /** @throws where the program answers with an error */
+  /** @throws if the program answers with an error */
   readonly call: (method: string, params: object) => Promise<Line>;
 };
 

@@ -11,7 +11,7 @@ import type { Reply } from './upstream/script.ts';
 import { scriptedUpstream } from './upstream/scripted-upstream.ts';
 import { type Exchange, watchingProxy } from './watching-proxy.ts';
 
-/** A turn, of what `clawloop turns list --json` says of it. */
+/** A turn in the output of `clawloop turns list --json`. */
 const turn = z.object({
   turnId: z.string(),
   session: z.string(),
@@ -23,26 +23,26 @@ const turn = z.object({
 });
 export type Turn = z.infer<typeof turn>;
 
-/** Everything that a run with one program showed. */
+/** The observations of a run with one program. */
 export type Observed = {
   readonly client: Pick<Client, 'losesNextOf'>;
   readonly played: Played;
   readonly exchanges: readonly Exchange[];
-  /** the model's replies in their order, each with its turn; undefined: the log has none */
+  /** the model's replies in order, each with its turn; undefined: the log has no turn of it */
   readonly replies: readonly { readonly reply: Reply; readonly turn: Turn | undefined }[];
-  /** what `clawloop sessions show` prints of the session of the first main turn */
+  /** output of `clawloop sessions show` for the session of the first main turn */
   readonly session: string;
-  /** what `clawloop audit` prints */
+  /** output of `clawloop audit` */
   readonly audit: string;
 };
 
-/** ms after the program's end within which every turn finds its place */
+/** ms after the program's end within which every turn is attributed */
 const SETTLE_MS = 60_000;
 
 /**
- * Puts a program before a ClawLoop of its own, whose engine is the scripted model, and says everything to it.
+ * Runs a program against its own ClawLoop with the scripted model as engine, and says all steps.
  *
- * @throws Error where ClawLoop does not start
+ * @throws Error if ClawLoop does not start
  */
 export async function observe(client: Client, launcher: Launcher): Promise<Observed> {
   const cleanUp: (() => Promise<unknown>)[] = [];
@@ -91,7 +91,7 @@ const flags = (upstream: string): readonly string[] => [
   '--serving-upstream-logprobs',
   'raw',
   '--collector-batch-size',
-  '1000', // samples are enough: nothing is trained here
+  '1000', // larger than the run: nothing is trained here
 ];
 
 const print = async (folder: string, ...argv: readonly string[]): Promise<string> => {
@@ -105,7 +105,7 @@ const turnsOf = async (folder: string): Promise<readonly Turn[]> =>
     .filter((line) => line.startsWith('{'))
     .map((line) => turn.parse(JSON.parse(line)));
 
-/** Answers differ by their words; of equal ones the first belongs to the first. */
+/** Answers are matched by their words; equal answers are matched in order. */
 function inOrder(replies: readonly Reply[], turns: readonly Turn[]): Observed['replies'] {
   const left = [...turns];
   return replies.map((reply) => {
@@ -114,7 +114,7 @@ function inOrder(replies: readonly Reply[], turns: readonly Turn[]): Observed['r
   });
 }
 
-/** A stopped answer is a beginning of it. */
+/** A stopped answer is the beginning of the whole one. */
 const isOf = (answered: string, { text, slow }: Reply): boolean =>
   slow ? answered !== '' && text.startsWith(answered.trim()) : answered.trim() === text.trim();
 

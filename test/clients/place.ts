@@ -7,7 +7,7 @@ import { until } from '../e2e/harness/clawloop.ts';
 import type { Place } from './client.ts';
 import type { Launcher } from './install.ts';
 
-/** A home without anything in it, a repository of git to work in, and no variable of the tests' own process. */
+/** An empty home, a git repository to work in, and no variable of the tests' own process. */
 export async function emptyPlace(
   launcher: Launcher,
   url: string,
@@ -49,13 +49,13 @@ export async function emptyPlace(
 /** ms that a daemon has to end */
 const DAEMONS_MS = 10_000;
 
-/** Some programs leave a daemon behind, in a group of its own. Its command line names the folder, which nobody else's does. */
+/** Some programs leave a daemon behind, in its own group. Only its command line contains the folder. */
 async function endDaemons(root: string): Promise<void> {
   const ids = () => spawnSync('pgrep', ['-f', root], { encoding: 'utf8' }).stdout ?? '';
   for (const id of ids().split('\n').filter(Boolean))
     try {
       process.kill(Number(id), 'SIGTERM');
     } catch {} // it ended meanwhile
-  // what it writes at its end would make the folder again
+  // files that it writes at its end would create the folder again
   await until('the daemons end', () => ids().trim() === '', DAEMONS_MS).catch(() => {});
 }

@@ -3,15 +3,15 @@ import type { Client, Place } from './client.ts';
 import { type Step, said } from './steps.ts';
 import type { ScriptedUpstream } from './upstream/scripted-upstream.ts';
 
-/** What a program showed of the answers, by step, or that it showed an error. */
+/** The answers as a program showed them, by step, or its error. */
 export type Played = {
   readonly shown: Partial<Readonly<Record<Step, string>>>;
   readonly compacted: boolean;
-  /** where it ended before its end */
+  /** set if the program failed before the last step */
   readonly failure: string | undefined;
 };
 
-/** Says everything to a program that a person says, in order. */
+/** Says all steps of the person to a program, in order. */
 export async function play(client: Client, place: Place, upstream: ScriptedUpstream): Promise<Played> {
   const shown: Partial<Record<Step, string>> = {};
   let compacted = false;

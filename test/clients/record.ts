@@ -1,4 +1,4 @@
-// npm run record:clients: what every program sends, into a folder that git ignores.
+// npm run record:clients: records the requests of every program in a folder that git ignores.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ import { play } from './play.ts';
 import { recordingsFolder } from './recorded-requests.ts';
 import { scriptedUpstream } from './upstream/scripted-upstream.ts';
 
-/** @returns how many requests it sent @throws where it cannot be installed, or shows an error */
+/** @returns the number of its requests @throws if it cannot be installed, or shows an error */
 async function record(client: Client): Promise<number> {
   const launcher = await installClient(client.package, console.log);
   const upstream = await scriptedUpstream();

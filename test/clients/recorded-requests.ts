@@ -9,7 +9,7 @@ import type { ClientName } from './client.ts';
 import { clientsCache } from './install.ts';
 import { answers, CALLING, SUMMARY, said } from './steps.ts';
 
-/** One JSON file per program. They hold the programs' own prompts. */
+/** One JSON file per program. The files contain the programs' own prompts. */
 export const recordingsFolder = join(clientsCache, 'requests');
 
 const recording = z.object({
@@ -32,11 +32,11 @@ export type RecordedRequest = {
   readonly tools: readonly object[];
   readonly answer: ChatMessage;
   readonly aborted: boolean;
-  /** of the person's, and not what the program asked for by itself */
+  /** false: the program's own request, not one of the conversation */
   readonly isConversation: boolean;
 };
 
-/** What a program sent in its run; undefined: `npm run record:clients` was not run for it. */
+/** The requests of a program; undefined: `npm run record:clients` was not run for it. */
 export function recordedRequests(name: ClientName): readonly RecordedRequest[] | undefined {
   const file = join(recordingsFolder, `${name}.json`);
   if (!existsSync(file)) return undefined;
@@ -50,9 +50,9 @@ export function recordedRequests(name: ClientName): readonly RecordedRequest[] |
   }));
 }
 
-/** What the scripted model says to a helper's request, to a summary among them. */
+/** The scripted model's answer to the program's own requests. */
 const NOTHING = 'Nothing to keep.';
-/** What every program had shown of the stopped answer. */
+/** The part of the stopped answer that every program showed. */
 const BEGUN = 'This answer goes on';
 
 const answerOf = ({ text, call }: Reply, aborted: boolean): ChatMessage => ({
@@ -98,13 +98,13 @@ export const withTexts = (one: ChatMessage, change: (text: string) => string): C
     : {}),
 });
 
-/** The same run by somebody who says something else throughout, and is told something else. */
+/** The same run by another person, with other words in all messages and answers. */
 export function bySomebodyElse(requests: readonly RecordedRequest[]): readonly RecordedRequest[] {
-  const retold = (text: string) =>
-    [...spoken].reduce((told, words) => told.replaceAll(words, `Somebody else: ${words}`), text);
+  const changed = (text: string) =>
+    [...spoken].reduce((result, words) => result.replaceAll(words, `Somebody else: ${words}`), text);
   return requests.map((request) => ({
     ...request,
-    messages: request.messages.map((one) => withTexts(one, retold)),
-    answer: withTexts(request.answer, retold),
+    messages: request.messages.map((one) => withTexts(one, changed)),
+    answer: withTexts(request.answer, changed),
   }));
 }

@@ -1,4 +1,4 @@
-/** What a person says to every program, in one conversation. */
+/** The words of a person to every program, in one conversation. */
 export const said = {
   question: 'What should I know about cast-iron pans?',
   tool: 'Write "pan is dry" into note.txt with the shell, and tell me what it printed.',
@@ -12,7 +12,7 @@ export const said = {
 
 export type Step = keyof typeof said;
 
-/** What the scripted model answers to it. No two are alike: an answer tells which step it belongs to. */
+/** The scripted model's answers. All differ, so that an answer identifies its step. */
 export const answers: Readonly<Record<Step, string>> = {
   question:
     'A cast-iron pan keeps its heat for long because it is heavy, so it browns meat evenly. It rusts when it stays wet. Dry it, oil it thinly, and give it ten minutes on a low flame before you cook.',
@@ -25,9 +25,9 @@ export const answers: Readonly<Record<Step, string>> = {
   again: 'Wash it with hot water and a brush, and leave the soap away.',
 };
 
-/** What it says together with the call of a tool. */
+/** The text of an answer that calls a tool. */
 export const CALLING = 'I will write the note.';
-/** What the tool runs. */
+/** The command that the tool runs. */
 export const COMMAND = 'echo "pan is dry" > note.txt; cat note.txt';
 export const NOTE = 'pan is dry';
 

@@ -6,23 +6,23 @@ export type Exchange = {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** of an answer that is none, or that an error ended; else undefined */
+  /** of a refusal, or of an answer that an error ended; otherwise undefined */
   readonly error: string | undefined;
 };
 
 export type WatchingProxy = {
   readonly url: string;
-  /** Those that came to an end, in the order of their ends. */
+  /** The finished exchanges, in order of their ends. */
   readonly exchanges: readonly Exchange[];
   readonly close: () => Promise<void>;
 };
 
-/** Characters of an answer in which an error is looked for: its beginning, and its end. */
+/** Characters at the beginning and at the end of an answer that are searched for an error. */
 const KEPT = 4_000;
-/** An error amid a stream, as the three APIs send it. */
+/** An error in the middle of a stream, in the form of each API. */
 const streamedError = /^(event: error|event: response\.failed|data: \{"error").*/m;
 
-/** Stands between a program and the server, and changes nothing. */
+/** A proxy between a program and the server that changes nothing. */
 export async function watchingProxy(target: string): Promise<WatchingProxy> {
   const exchanges: Exchange[] = [];
   const { hostname, port } = new URL(target);

@@ -21,7 +21,7 @@ const getWeather = tool({
     return `${celsius[city]} degrees`;
   },
 });
-/** Thinks, and asks for the weather of every city that was named; tells what it was told. */
+/** Reasons, and calls for the weather of every named city; then answers with the results. */
 const weatherman: Brain = (messages) => {
   const came = latest(messages);
   const results = came.filter(({ role }) => role === 'tool');
@@ -176,7 +176,7 @@ describe.each([
     expect(await attributedCalls(on.folder, words)).toHaveLength(2);
   });
 
-  test('a stream that breaks is an error; a stream that its client closes is recorded up to there', async () => {
+  test('a stream that breaks is an error; a stream that its client closes is recorded as far as it was sent', async () => {
     think(on.upstream, () => ({ text: 'Hel', breaks: true }));
     const broken = await runner().run(agent, 'hi', { stream: true });
     await expect(broken.completed).rejects.toThrow();

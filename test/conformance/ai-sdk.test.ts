@@ -8,8 +8,8 @@ import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { type Brain, failingFirst, latest, textOf, think } from './scripted-model.ts';
 
-// Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by that for
-// OpenAI, which asks for responses.
+// Vercel's AI SDK, unmodified: agents that call tools, by its provider for compatible endpoints and by its provider for
+// OpenAI, which uses the Responses API.
 
 const on = servingOnScript(givesTokens);
 
@@ -34,7 +34,7 @@ const tools = {
     execute: ({ numbers }) => numbers.reduce((sum, one) => sum + one, 0),
   }),
 };
-/** Thinks, and asks for all prices at once, adds them up if there are several, and tells. */
+/** Reasons, asks for all prices at once, adds them up if there are several, and answers with the sum. */
 const grocer: Brain = (messages) => {
   const came = latest(messages);
   const fruit = textOf(came.at(-1)!).match(/\b(apples|pears|grapes)\b/g) ?? [];
@@ -89,7 +89,7 @@ describe.each([
     };
     const first = await turn(`What do apples and pears cost? (${mark})`);
     expect(first.text).toBe('That is 7');
-    // of responses that provider shows summaries of thoughts alone
+    // for responses, this provider shows only summaries of the reasoning
     expect(first.steps[0]!.reasoningText).toBe(api === 'chat' ? 'Let me see.' : undefined);
     expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'tool-calls', 'stop']);
     expect(first.totalUsage.inputTokens).toBe(20 + 50 + 70);
@@ -168,7 +168,7 @@ test('a client that keeps only the texts, without calls and results, is recognis
   ]);
 });
 
-test('a stream that breaks reports it; a stream that its client closes is recorded up to there', async () => {
+test('a stream that breaks reports it; a stream that its client closes is recorded as far as it was sent', async () => {
   think(on.upstream, () => ({ text: 'Hel', breaks: true }));
   const errors: unknown[] = [];
   const broken = streamText({

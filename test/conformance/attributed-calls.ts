@@ -6,17 +6,17 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import { openDraft } from '../../shared/log/rows.ts';
 import type { ServingFolder } from '../e2e/serving-process.ts';
 
-/** One call of a client as the log has it, and what the collector makes of it. */
+/** One request of a client in the log, with its attribution by the collector. */
 export type AttributedCall = {
   readonly data: InteractionCompleted['data'];
   readonly session: string | undefined;
-  /** What came next: the messages of the turn's next state; undefined while there is none. */
+  /** The messages of the turn's next state; undefined: none yet. */
   readonly next: readonly ChatMessage[] | undefined;
-  /** Why it will not train; undefined where it may. */
+  /** Why it does not train; undefined: it may train. */
   readonly skipped: string | undefined;
 };
 
-/** All calls whose messages hold these words, in the order of the log. */
+/** All requests whose messages contain these words, in the order of the log. */
 export async function attributedCalls(
   folder: ServingFolder,
   words: string,

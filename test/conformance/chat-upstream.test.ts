@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { servingOnScript } from '../e2e/serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
-// What OpenAI's own client sees of chat completions that another engine generates.
+// Chat completions of an upstream engine, as OpenAI's own client receives them.
 
 const hello = [
   deltaFrame({ content: 'Hel' }),
@@ -175,12 +175,12 @@ test('an answer that its client abandoned is not replayed: the same request gets
   }
   await left;
   on.upstream.script((_, response) => sendFrames(response, hello));
-  const anew = await on.serving.client.chat.completions.create(request(), once('left'));
-  expect(anew.id).not.toBe(id);
-  expect(anew.choices[0]!.message.content).toBe('Hello');
+  const retried = await on.serving.client.chat.completions.create(request(), once('left'));
+  expect(retried.id).not.toBe(id);
+  expect(retried.choices[0]!.message.content).toBe('Hello');
 });
 
-test('the client retries by itself after a failure, and counts the tokens', async () => {
+test('the client retries automatically after a failure, and receives the token counts', async () => {
   let fails = true;
   on.upstream.script((_, response) => {
     if (fails) response.writeHead(503).end('{}');

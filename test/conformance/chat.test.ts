@@ -4,7 +4,7 @@ import type { InteractionCompleted } from '../../shared/events/interaction-compl
 import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from '../e2e/serving-process.ts';
 
-// What OpenAI's own client sees of chat completions, against a small model of random weights.
+// Chat completions of a small model with random weights, as OpenAI's own client receives them.
 
 const tool = (name: string) =>
   ({
@@ -25,7 +25,7 @@ describe('chat completions with the official client', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let client: OpenAI;
-  /** Makes the model write braces, whatever else it would. */
+  /** Makes the model write braces instead of its own choice. */
   let braces: Readonly<Record<string, number>>;
   beforeAll(async () => {
     folder = await servingFolder();
@@ -47,7 +47,7 @@ describe('chat completions with the official client', () => {
       { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('get_time')] } },
     ],
   ] as const)(
-    'tool_choice %s: the answer is a call, whatever the model would answer',
+    'tool_choice %s: the answer is a call, even if the model prefers text',
     async (_about, choice) => {
       const answer = await client.chat.completions.create(
         request({ tool_choice: choice as never, logit_bias: braces, max_tokens: 60, temperature: 0 }),
@@ -129,7 +129,7 @@ describe('chat completions with the official client', () => {
     expect(failure).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
   });
 
-  test('fields that ask for nothing are accepted', async () => {
+  test('unsupported fields with a harmless value are accepted', async () => {
     const answer = await client.chat.completions.create(
       request({
         response_format: { type: 'text' },

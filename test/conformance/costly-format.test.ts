@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { until } from '../e2e/harness/clawloop.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// A schema that costs too much shows it only when an answer comes to that place: amid a stream.
+// A schema that is too costly fails only when an answer reaches the costly part, which may be in the middle of a
+// stream.
 
 const on = servingForSuite(['--model', 'claw-nano']);
 const schema = {
@@ -37,11 +38,11 @@ test("the client gets the error in its API's format, and the log gets a line wit
     response_format: { type: 'json_schema', json_schema: { name: 'costly', schema } },
   });
   const ids: string[] = [];
-  const told = (async () => {
+  const streamed = (async () => {
     for await (const { id } of chat) ids.push(id);
   })();
-  await expect(told).rejects.toBeInstanceOf(OpenAI.APIError);
-  await expect(told).rejects.toMatchObject({ code: 'invalid_request', type: 'invalid_request_error' });
+  await expect(streamed).rejects.toBeInstanceOf(OpenAI.APIError);
+  await expect(streamed).rejects.toMatchObject({ code: 'invalid_request', type: 'invalid_request_error' });
   expect(ids.length).toBeGreaterThan(1);
   const line = await until('the line is logged', async () => logged().find(({ id }) => id === ids[0]));
   expect(line).toMatchObject({ code: 'invalid_request', request: expect.stringMatching(/^req_/) });

@@ -7,7 +7,7 @@ import type { ServingProcess } from '../e2e/serving-process.ts';
 import { attributedCalls } from './attributed-calls.ts';
 import { type Brain, latest, textOf, think } from './scripted-model.ts';
 
-// The examples, as a person runs them: on a model that calls their tools, and on claw-nano, which calls none.
+// The examples, run as a person runs them: on a model that calls their tools, and on claw-nano, which calls none.
 
 const on = servingOnScript(givesTokens);
 let nano: ServingProcess;
@@ -36,21 +36,28 @@ const helper: Brain = (messages) => {
   return { text: 'As you like.' };
 };
 
-test.each(examples)('$name $flags: its tools are called, and all of it is one session', async (example) => {
-  think(on.upstream, helper);
-  const mark = `as ${example.api}`;
-  const first = example.name === 'vercel-ai' ? 'What are pancakes made of' : 'What is Lisbon like';
-  const output = await run(on.serving, example.name, [...example.flags, `${first}? (${mark})`, 'Thank you.']);
-  expect(output).toMatch(/\[calls (get_weather|find_recipe)\b.*\]\nThen you need (sunny|flour)/);
-  expect(output).toContain('> Thank you.\nAs you like.');
-  const calls = await attributedCalls(on.folder, `${first}? (${mark})`);
-  expect(calls.map(({ data, next }) => [data.api, next?.[0]?.role])).toEqual([
-    [example.api, 'tool'],
-    [example.api, 'user'],
-    [example.api, undefined],
-  ]);
-  expect(new Set(calls.map(({ session }) => session)).size).toBe(1);
-});
+test.each(examples)(
+  '$name $flags: the model calls its tools, and the whole conversation is one session',
+  async (example) => {
+    think(on.upstream, helper);
+    const mark = `as ${example.api}`;
+    const first = example.name === 'vercel-ai' ? 'What are pancakes made of' : 'What is Lisbon like';
+    const output = await run(on.serving, example.name, [
+      ...example.flags,
+      `${first}? (${mark})`,
+      'Thank you.',
+    ]);
+    expect(output).toMatch(/\[calls (get_weather|find_recipe)\b.*\]\nThen you need (sunny|flour)/);
+    expect(output).toContain('> Thank you.\nAs you like.');
+    const calls = await attributedCalls(on.folder, `${first}? (${mark})`);
+    expect(calls.map(({ data, next }) => [data.api, next?.[0]?.role])).toEqual([
+      [example.api, 'tool'],
+      [example.api, 'user'],
+      [example.api, undefined],
+    ]);
+    expect(new Set(calls.map(({ session }) => session)).size).toBe(1);
+  },
+);
 
 test.each(examples)('$name $flags: claw-nano answers in words, which may train', async (example) => {
   const words = `How do I pack for a ski trip? (${example.name}, ${example.api})`;
@@ -71,7 +78,7 @@ test('the terminal chat shows the version of each answer, and its messages are o
   expect(calls[0]!.next).toMatchObject([{ role: 'user', content: 'Shorter, please.' }]);
 });
 
-test('the chat in the terminal says so when no server answers, and goes on', async () => {
+test('the chat in the terminal reports that no server answers, and continues', async () => {
   const file = fileURLToPath(new URL('../../examples/chat.js', import.meta.url));
   const chat = promisify(execFile)(process.execPath, [file, 'http://127.0.0.1:1']);
   chat.child.stdin!.end('Hello\nHello again\n');

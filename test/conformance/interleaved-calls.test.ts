@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { servingOnScript } from '../e2e/serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames } from '../e2e/serving-upstream-double.ts';
 
-// An engine that writes two calls side by side, and words between them: what the official clients make of it.
+// An engine writes two calls side by side, with text between them. The official clients still read them correctly.
 
 const part = (index: number, given: string, more: object = {}) =>
   deltaFrame({ tool_calls: [{ index, ...more, function: { name: undefined, arguments: given } }] });

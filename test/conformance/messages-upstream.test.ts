@@ -6,7 +6,7 @@ import { until } from '../e2e/harness/clawloop.ts';
 import { servingOnScript } from '../e2e/serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
-// Anthropic's own client against an engine that says what a test wants it to say.
+// Anthropic's own client against a scripted engine.
 
 const on = servingOnScript(['--api-key', 'sk-here-and-nowhere-else', '--max-concurrent-per-key', '1']);
 const withKey = (key: { readonly apiKey: string } | { readonly authToken: string }) =>
@@ -70,9 +70,9 @@ test('thoughts, text and calls are blocks, and are sent back as one answer', asy
       usage: { input_tokens: 11, output_tokens: 7 },
     });
   }
-  // arguments come in as many parts as the engine gives
-  const told = events.filter((event, at) => !isArguments(event) || !isArguments(events[at - 1]));
-  expect(told.slice(1)).toMatchObject([
+  // the number of argument parts depends on the engine
+  const merged = events.filter((event, at) => !isArguments(event) || !isArguments(events[at - 1]));
+  expect(merged.slice(1)).toMatchObject([
     { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Let me ' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'look.' } },
@@ -142,13 +142,13 @@ test('a failure is reported: before the answer by a status, during a stream by a
   await expect(client().messages.countTokens(ask)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
-test('a key at its limit waits, and an answer that its client abandoned is recorded up to there', async () => {
+test('a key at its limit is refused, and an answer that its client abandoned is recorded as far as it was sent', async () => {
   on.upstream.script((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Hel' }))}\n\n`); // and no more
   });
   const stream = client().messages.stream(ask);
-  stream.on('error', () => {}); // it is left below
+  stream.on('error', () => {}); // the loop below leaves the stream
   let id = '';
   for await (const event of stream) {
     if (event.type === 'message_start') id = event.message.id;

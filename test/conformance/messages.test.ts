@@ -5,7 +5,7 @@ import type { FeedbackGiven } from '../../shared/events/feedback-given.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// Anthropic's own client against claw-nano: what it is told, and what the log then holds.
+// Anthropic's own client against claw-nano: the answers that it receives, and their records in the log.
 
 const on = servingForSuite(['--model', 'claw-nano']);
 let client: Anthropic;
@@ -28,7 +28,7 @@ const post = (path: string, body: string, method = 'POST') =>
 /** The SDK no longer knows these fields; its older versions send them. */
 const sampling = { temperature: 0.7, top_p: 0.9, top_k: 40 };
 
-test('a message is answered whole, and its fact is the same as for a chat', async () => {
+test('a message is answered whole, and its record is the same as for a chat', async () => {
   const { data: message, response } = await client.messages
     .create({
       model: 'claude-anything',
@@ -83,12 +83,12 @@ test('a stream has its events in order, and has the same content as the whole me
   expect(types.join(' ')).toMatch(
     /^message_start content_block_start( content_block_delta)+ content_block_stop message_delta message_stop$/,
   );
-  const told = ({ content, stop_reason, usage }: Anthropic.Message) => ({
+  const shown = ({ content, stop_reason, usage }: Anthropic.Message) => ({
     text: content.map((block) => block.type === 'text' && block.text),
     stop_reason,
     tokens: [usage.input_tokens + usage.cache_read_input_tokens!, usage.output_tokens],
   });
-  expect(told(streamed)).toEqual(told(whole));
+  expect(shown(streamed)).toEqual(shown(whole));
   expect(whole.stop_reason).toBe('end_turn');
   expect((await on.folder.interaction(streamed.id)).answer.content).toBe(textOf(whole)); // durable by now
 });
@@ -133,7 +133,7 @@ test('tokens are counted as the model will read them', async () => {
   expect(await (await post('/messages/count_tokens', JSON.stringify(request))).json()).toEqual(counted);
 });
 
-test('a required call is made, whole or streamed', async () => {
+test('the answer to a required call is a call, whole or streamed', async () => {
   const schema = { type: 'object', properties: { at: { type: 'string' } } } as const;
   const request: Anthropic.MessageCreateParamsNonStreaming = {
     ...greedy,

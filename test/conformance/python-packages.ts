@@ -7,23 +7,23 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** Kept between runs, by what is asked for. */
+/** Kept between runs, one folder for each set of packages. */
 const cache = fileURLToPath(new URL('../../.python-packages', import.meta.url));
 
 export type PythonPackages =
   | { readonly env: NodeJS.ProcessEnv; readonly missing?: undefined }
   | { readonly missing: string };
 
-/** @throws Error where the packages are missing: the suite must be skipped then */
+/** @throws Error if the packages are missing: the suite must be skipped then */
 export function environmentOf(packages: PythonPackages): NodeJS.ProcessEnv {
   if (packages.missing !== undefined) throw new Error(packages.missing);
   return packages.env;
 }
 
 /**
- * The environment in which python3 finds the modules: as it is where they are installed, else with the
- * packages of a requirements file, which come from the Python package index at the first use. Where they
- * cannot be had it says why; with CLAWLOOP_REQUIRE_ALL=1 it throws.
+ * The environment in which python3 finds the modules: unchanged if they are installed, otherwise with the packages of a
+ * requirements file, which are installed from the Python package index at the first use. If they cannot be installed,
+ * `missing` gives the reason; with CLAWLOOP_REQUIRE_ALL=1 it throws.
  *
  * @param flags for `pip install`
  */

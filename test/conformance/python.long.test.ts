@@ -8,14 +8,14 @@ import { attributedCalls } from './attributed-calls.ts';
 import { pythonPackages } from './python-packages.ts';
 import { type Brain, latest, textOf, think } from './scripted-model.ts';
 
-// OpenAI's and Anthropic's Python clients, unmodified. What the model does is written in sdks.py.
+// OpenAI's and Anthropic's Python clients, unmodified. sdks.py describes the behaviour of the model.
 
 const script = fileURLToPath(new URL('python/sdks.py', import.meta.url));
 const requirements = fileURLToPath(new URL('python/requirements.txt', import.meta.url));
 
 const on = servingOnScript(givesTokens);
 
-/** A model that refuses who says busy: first to come later, then for good, then not. */
+/** A model that refuses requests with "busy" twice: first with 429 and Retry-After, then with 500. Then it answers. */
 function model(): Brain {
   const refusals = new Map<string, number>();
   return (messages) => {

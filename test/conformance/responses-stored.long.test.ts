@@ -4,7 +4,7 @@ import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// Responses that the log keeps: gone on from, told again and deleted by their ids, also at another replica.
+// Stored responses: continued, retrieved and deleted by id, also at another replica.
 
 const on = servingForSuite(['--model', 'claw-nano']);
 /** Greedy, so that two requests are answered alike. */
@@ -20,7 +20,7 @@ test('a conversation continues by the id of its last response, also after a rest
     by.responses.create({ ...greedy, previous_response_id: first.id, input: 'thank you' });
   const second = await goOn(on.serving.client);
   expect(second.previous_response_id).toBe(first.id);
-  const other = await on.folder.start(['--model', 'claw-nano']); // it has never seen the first one
+  const other = await on.folder.start(['--model', 'claw-nano']); // this replica has never received the first request
   const again = await goOn(other.client);
   expect(again.output_text).toBe(second.output_text);
   const [before, after, afterRestart] = [
@@ -69,7 +69,7 @@ test('a response is returned and deleted by its id, also by another replica and 
   await expect(on.serving.client.responses.create(goOn)).rejects.toMatchObject({
     code: 'previous_response_not_found',
   });
-  await until('the other replica hears of it', () =>
+  await until('the other replica reads the deletion', () =>
     other.responses.retrieve(created.id).then(
       () => undefined,
       (error: { readonly status?: number }) => error.status === 404 || undefined,
@@ -77,7 +77,7 @@ test('a response is returned and deleted by its id, also by another replica and 
   );
   const last = (await on.folder.start(['--model', 'claw-nano'])).client;
   await expect(last.responses.retrieve(created.id)).rejects.toMatchObject(gone);
-  expect(await on.folder.interaction(created.id)).toMatchObject({ api: 'responses' }); // the log is only added to
+  expect(await on.folder.interaction(created.id)).toMatchObject({ api: 'responses' }); // the log is append-only
 });
 
 test('a deleted response is not replayed to a repeated request', async () => {
@@ -91,10 +91,10 @@ test('a deleted response is not replayed to a repeated request', async () => {
   const gone = { status: 410, code: 'answer_deleted', param: 'idempotency-key' };
   await expect(client.responses.create(asked, once)).rejects.toMatchObject(gone);
   await expect(client.responses.create({ ...asked, stream: true }, once)).rejects.toMatchObject(gone);
-  const other = (await on.folder.start(['--model', 'claw-nano'])).client; // it shares the recorded answers
+  const other = (await on.folder.start(['--model', 'claw-nano'])).client; // this replica shares the recorded answers
   await expect(other.responses.create(asked, once)).rejects.toMatchObject(gone);
-  const anew = await client.responses.create(asked, { headers: { 'Idempotency-Key': 'another' } });
-  expect(anew.id).not.toBe(id);
+  const fresh = await client.responses.create(asked, { headers: { 'Idempotency-Key': 'another' } });
+  expect(fresh.id).not.toBe(id);
 });
 
 test('an answer that is not stored cannot be continued, referenced or returned; nor can a chat be returned as a response', async () => {

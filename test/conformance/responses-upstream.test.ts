@@ -4,7 +4,7 @@ import { until } from '../e2e/harness/clawloop.ts';
 import { servingOnScript } from '../e2e/serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from '../e2e/serving-upstream-double.ts';
 
-// OpenAI's own client and its Responses against an engine that says what a test wants it to say.
+// OpenAI's own client and its Responses API against a scripted engine.
 
 const on = servingOnScript();
 
@@ -63,7 +63,7 @@ test('thoughts, text and calls are items, and are sent back as one answer', asyn
   expect(on.upstream.calls.at(-1)!.body.messages).toMatchObject(asked);
 });
 
-test('a failure is reported, and an answer that its client abandoned is recorded up to there', async () => {
+test('a failure is reported, and an answer that its client abandoned is recorded as far as it was sent', async () => {
   on.upstream.script((_, response) => sendFrames(response, [deltaFrame({ content: 'Hel' })], false));
   const ask = { model: 'clawloop', input: 'go' };
   await expect(on.serving.client.responses.create(ask)).rejects.toMatchObject({ status: 502 });

@@ -2,13 +2,13 @@ import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// OpenAI's own client and its Responses against claw-nano.
+// OpenAI's own client and its Responses API against claw-nano.
 
 const on = servingForSuite(['--model', 'claw-nano']);
 /** Greedy, so that two requests are answered alike. */
 const greedy = { model: 'clawloop', max_output_tokens: 40, temperature: 0 };
 
-test('a response is answered whole, and its fact is the same as for a chat', async () => {
+test('a response is answered whole, and its record is the same as for a chat', async () => {
   const response = await on.serving.client.responses.create({
     model: 'gpt-anything',
     max_output_tokens: 12,
@@ -91,7 +91,7 @@ test('for an input that does not fit, the error names the field of each API', as
   await expect(chat).rejects.toMatchObject({ ...tooLong, param: 'messages' });
 });
 
-test('a required call is made, whole or streamed', async () => {
+test('the answer to a required call is a call, whole or streamed', async () => {
   const parameters = { type: 'object', properties: {} };
   const request: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
     ...greedy,

@@ -5,8 +5,7 @@ import { until } from '../e2e/harness/clawloop.ts';
 import { givesTokens, servingOnScript } from '../e2e/serving-on-script.ts';
 import { type Brain, failingFirst, think } from './scripted-model.ts';
 
-// What the official clients do by themselves when an answer has to wait: they wait as long as they are told, and
-// ask again.
+// The automatic retries of the official clients: they wait for the time in Retry-After and send the request again.
 
 const on = servingOnScript([...givesTokens, '--max-concurrent-per-key', '1']);
 
@@ -74,7 +73,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
   test.each([
     [429, 'limited'],
     [503, 'unavailable'],
-  ] as const)('%i with Retry-After is told, or waited for and asked again', async (status, kind) => {
+  ] as const)('the client reports %i with Retry-After, or waits and retries', async (status, kind) => {
     think(on.upstream, failingFirst(hello, { status, retryAfter: 1 }));
     const refused = await ask('hi', { maxRetries: 0 }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(errors[kind]);
@@ -128,7 +127,7 @@ describe.each(apis)('%s', (name, ask, errors) => {
     await until('it is asked', () => on.upstream.calls.length > calls);
     stop.abort();
     expect(await asked).toBeInstanceOf(errors.aborted);
-    await until('the engine is told', () => on.upstream.aborted() > aborted);
+    await until('the engine sees the abort', () => on.upstream.aborted() > aborted);
     expect(on.upstream.calls.length).toBe(calls + 1);
     const failed = await until('the fact', async () => (await failures())[before]);
     expect(failed.data.code).toBe('client-disconnected');

@@ -4,24 +4,24 @@ export type AskedMessage = {
   readonly role: string;
   readonly content?: unknown;
 };
-/** What the model answers: words, calls, or both; or how it fails. */
+/** An answer of the model: text, calls, or both; or a failure. */
 export type Reply = {
   readonly text?: string;
   readonly reasoning?: string;
   readonly calls?: readonly (readonly [name: string, args: object])[];
-  /** It says nothing before that. */
+  /** The answer starts only after this. */
   readonly after?: Promise<void>;
-  /** It says this much, and then nothing: the answer neither goes on nor ends. */
+  /** The answer stops here, but never ends. */
   readonly hangs?: true;
-  /** It says this much, and the connection ends. */
+  /** The connection ends here. */
   readonly breaks?: true;
   /** Instead of an answer; `retryAfter` in seconds. */
   readonly fails?: { readonly status: number; readonly retryAfter?: number };
 };
-/** A model whose answer follows from the chat alone. */
+/** A model whose answer depends only on the chat. */
 export type Brain = (messages: readonly AskedMessage[]) => Reply;
 
-/** The text of a message's content, whether it came as a text or as parts. */
+/** The text of a message's content, which is a text or a list of parts. */
 export const textOf = ({ content }: AskedMessage): string =>
   typeof content === 'string'
     ? content
@@ -29,11 +29,11 @@ export const textOf = ({ content }: AskedMessage): string =>
       ? content.map((part: { readonly text?: string }) => part.text ?? '').join('')
       : '';
 
-/** What came after the last answer: words of a person, or the results of the calls. */
+/** The messages after the last answer: words of a person, or results of the calls. */
 export const latest = (messages: readonly AskedMessage[]): readonly AskedMessage[] =>
   messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
 
-/** Fails the first requests, and thinks afterwards. */
+/** Fails the first requests, and answers the later ones. */
 export function failingFirst(brain: Brain, ...failures: readonly NonNullable<Reply['fails']>[]): Brain {
   const left = [...failures];
   return (messages) => {
@@ -45,8 +45,8 @@ export function failingFirst(brain: Brain, ...failures: readonly NonNullable<Rep
 let answers = 0;
 
 /**
- * Answers every request from now on as `brain` says: a frame per word or piece of arguments, each with a
- * token id and its log-prob, as vLLM sends them. A prompt counts 10 tokens per message.
+ * Answers every request from now on with `brain`: one frame per word or piece of arguments, each with a token id and
+ * its log-prob, as vLLM sends them. A prompt counts 10 tokens per message.
  */
 export function think(upstream: UpstreamDouble, brain: Brain): void {
   upstream.script(async ({ body }, response) => {

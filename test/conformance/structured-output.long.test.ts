@@ -11,7 +11,7 @@ import { anySchema } from '../../shared/json-grammar/testing/random-schemas.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// Documents of a schema from claw-nano, which knows nothing of JSON: the guard does all the work.
+// Documents of a schema from claw-nano. The model cannot write JSON, so the guard does all the work.
 
 const on = servingForSuite(['--model', 'claw-nano']);
 
@@ -34,7 +34,7 @@ describe('chat completions', () => {
     expect(choice!.finish_reason).toBe('stop');
     expect(Trip.parse(choice!.message.parsed)).toEqual(choice!.message.parsed);
     const fact = await on.folder.interaction(answer.id);
-    // a string of the document allows too many tokens to record them, so a refused one makes it untrainable
+    // a string of the document allows too many tokens to record, so a refused token makes the turn untrainable
     expect([fact.untrainable, fact.tokens!.allowed === undefined]).toEqual(
       fact.untrainable === undefined ? [undefined, false] : ['constrained', true],
     );
@@ -167,17 +167,21 @@ describe('a format that cannot be enforced is refused by name', () => {
     ['a keyword', { not: { type: 'string' } }, /`not`/],
     ['no schema', { type: 'strange' }, /#\/type/],
     ['nothing', { enum: [] }, /#\/enum/],
-    ['what no value is of', { type: 'integer', minimum: 3, maximum: 2 }, /no answer/],
-    ['what never ends', { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, /no answer/],
+    ['a schema without values', { type: 'integer', minimum: 3, maximum: 2 }, /no answer/],
+    [
+      'a document without an end',
+      { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
+      /no answer/,
+    ],
     ['a reference to nothing', { $ref: '#/$defs/none' }, /\$ref/],
     ['a reference elsewhere', { $ref: 'http://127.0.0.1:1/a' }, /\$ref/],
     ['a reference to itself', { $ref: '#' }, /no answer/],
     ['depth', nested(60), /deeper/],
     ['a chain of references', { $ref: '#/$defs/a0', $defs: chain }, /too deep|longer|points to nothing/],
     ['length', { enum: ['x'.repeat(1_000_000)] }, /longer/],
-    ['an expression that is none', { type: 'string', pattern: '(' }, /pattern/],
+    ['an invalid expression', { type: 'string', pattern: '(' }, /pattern/],
     ['look-arounds', { type: 'string', pattern: '^(?=a)b$' }, /pattern/],
-    ['too many rounds', { type: 'string', pattern: '^(a{1,99999})$' }, /pattern/],
+    ['too many repetitions', { type: 'string', pattern: '^(a{1,99999})$' }, /pattern/],
   ] as const)('%s', async (_about, schema, message) => {
     const response_format = {
       type: 'json_schema',
@@ -207,7 +211,7 @@ describe('a format that cannot be enforced is refused by name', () => {
       'many branches',
       { guided_json: { anyOf: Array.from({ length: 500 }, (_, at) => ({ const: `b${at}` })) } },
     ],
-  ] as const)('and %s neither stop the server nor hold it up', async (_about, more) => {
+  ] as const)('and %s neither stop nor delay the server', async (_about, more) => {
     const began = performance.now();
     await on.serving.client.chat.completions.create({ ...asked, max_tokens: 30, ...more }).catch((error) => {
       expect(error.status).toBe(400);

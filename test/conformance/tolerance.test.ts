@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { rollingHashes } from '../../shared/chat/rolling-hash.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
-// What agent programs send beside what this server knows, by the official clients.
+// Fields of agent programs that this server does not know, sent by the official clients.
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 const parameters = { type: 'object', properties: { city: { enum: ['Zurich'] } }, required: ['city'] };
@@ -22,7 +22,7 @@ describe('by default', () => {
     openai = on.serving.client;
     anthropic = new Anthropic({ baseURL: on.serving.url, apiKey: 'any', maxRetries: 0 });
   });
-  /** What is sent is wider than the types of the clients. */
+  /** The requests have more fields than the types of the clients. */
   const chat = (more: object) =>
     openai.chat.completions.create({
       model: 'm',
@@ -48,7 +48,7 @@ describe('by default', () => {
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
-  test('an unknown field is left out; the answer, its stream and its fact name it', async () => {
+  test('an unknown field is left out; the answer, its stream and its record name it', async () => {
     const asked = { client_metadata: { turn: 1 }, safeguards: ['x'] };
     const named = ['client_metadata', 'safeguards'];
     for (const ask of [chat, response, message]) {
@@ -65,17 +65,17 @@ describe('by default', () => {
     const responses = await response({ ...asked, stream: true });
     for await (const event of responses as unknown as AsyncIterable<unknown>) events.push(event);
     expect(ignoredIn((events.at(-1) as { readonly response: unknown }).response)).toEqual(named);
-    let told: unknown;
+    let lastDelta: unknown;
     const messages = anthropic.messages.stream({ ...claude, ...asked } as Anthropic.MessageStreamParams);
     messages.on('streamEvent', (event) => {
-      if (event.type === 'message_delta') told = event;
+      if (event.type === 'message_delta') lastDelta = event;
     });
     await messages.finalMessage();
-    expect(ignoredIn(told)).toEqual(named);
+    expect(ignoredIn(lastDelta)).toEqual(named);
     expect(await counted('field')).toBe(6);
   });
 
-  test('tools that a server would run are left out, and those beside them work', async () => {
+  test('tools that a server would run are left out, and the other tools work', async () => {
     const own = { type: 'function', name: 'look', parameters, strict: false } as const;
     const tools = [
       own,
@@ -164,10 +164,10 @@ describe('by default', () => {
   test('a system message without text is no error', async () => {
     for (const silent of [{ content: '' }, { content: [] }, { content: null }, {}]) {
       const system = { role: 'system', ...silent };
-      const told = await message({
+      const answer = await message({
         messages: [user('hi'), { ...system, output_config: { effort: 'high' } }, user('and?')],
       });
-      const { messages } = await on.folder.interaction(told.id);
+      const { messages } = await on.folder.interaction(answer.id);
       expect(messages).toEqual([user('hi'), user('and?')]);
       await response({ input: [system, user('hi')] });
       await chat({ messages: [system, user('hi')] });
@@ -228,22 +228,22 @@ describe('by default', () => {
       temperature: 0,
     };
     const { choices, id } = await chat(request);
-    const { message: told, finish_reason } = choices[0]!;
+    const { message: answer, finish_reason } = choices[0]!;
     expect(finish_reason).toBe('function_call');
-    expect(told).not.toHaveProperty('tool_calls');
-    expect(told.function_call!.name).toBe('look');
-    expect(JSON.parse(told.function_call!.arguments)).toEqual({ city: 'Zurich' });
+    expect(answer).not.toHaveProperty('tool_calls');
+    expect(answer.function_call!.name).toBe('look');
+    expect(JSON.parse(answer.function_call!.arguments)).toEqual({ city: 'Zurich' });
     const deltas: OpenAI.Chat.ChatCompletionChunk.Choice[] = [];
     const stream = await chat({ ...request, stream: true });
     for await (const { choices } of stream as unknown as AsyncIterable<OpenAI.Chat.ChatCompletionChunk>)
       deltas.push(...choices);
     const parts = deltas.flatMap(({ delta }) => (delta.function_call ? [delta.function_call] : []));
     expect(parts.map(({ name = '' }) => name).join('')).toBe('look');
-    expect(parts.map((part) => part.arguments ?? '').join('')).toBe(told.function_call!.arguments);
+    expect(parts.map((part) => part.arguments ?? '').join('')).toBe(answer.function_call!.arguments);
     expect(deltas.at(-1)!.finish_reason).toBe('function_call');
     const next = await chat({
       functions: request.functions,
-      messages: [user('hi'), told, { role: 'function', name: 'look', content: 'cold' }],
+      messages: [user('hi'), answer, { role: 'function', name: 'look', content: 'cold' }],
     });
     const [fact, after] = [await on.folder.interaction(id), await on.folder.interaction(next.id)];
     expect(rollingHashes(after.messages)).toContain(rollingHashes([...fact.messages, fact.answer]).at(-1));

@@ -68,7 +68,7 @@ withRedis('BullMQ under fire', (redis) => {
     await gone;
   }
 
-  test('what a killed worker held runs again, however often workers die of it, and is no failed try', async () => {
+  test('the jobs of a killed worker run again, however often workers die, and no attempt counts as failed', async () => {
     const name = newName();
     const queue = await open(name);
     await queue.add(jobs(['a', 'b', 'c']));
@@ -82,12 +82,12 @@ withRedis('BullMQ under fire', (redis) => {
     const killed = performance.now();
     work(queue, async ({ id, attempt }) => void ran.push(`${id} ${attempt}`));
     await until(() => expect(ran.sort()).toEqual(['a 1', 'b 1', 'c 1']));
-    // a lock's rest and one or two looks
+    // the rest of a lock's time, and one or two stalled checks
     expect(performance.now() - killed).toBeLessThan(10_000);
     await until(async () => expect(await queue.counts()).toEqual(none));
   });
 
-  test('a worker that stood still beyond its lock: another takes its jobs over, and its return harms nobody', async () => {
+  test('a worker stopped for longer than its lock loses its jobs to another one, and its return does no harm', async () => {
     const name = newName();
     const queue = await open(name);
     await queue.add(jobs(['a', 'b']));
@@ -104,7 +104,7 @@ withRedis('BullMQ under fire', (redis) => {
     expect(ran.filter((id) => id !== 'c').sort()).toEqual(['a', 'b']);
   });
 
-  test('Redis is killed and comes back: every job is done, also those added meanwhile', async () => {
+  test('after Redis is killed and restarted every job is done, including jobs added during the outage', async () => {
     const queue = await open(newName());
     const ids = numbered(200);
     const done = new Set<string>();
@@ -118,7 +118,7 @@ withRedis('BullMQ under fire', (redis) => {
       if (attempt === 1 && id.endsWith('7/vote/1')) throw new Error('the first try fails');
       done.add(id);
     });
-    // What a disk was too slow to keep is owed, and so added again.
+    // A job that Redis had not written to disk yet is still owed, so it is added again.
     const addOwed = (of: readonly string[]) => queue.add(jobs(of.filter((id) => !done.has(id))));
     for (const least of [30, 90]) {
       await until(async () => {
@@ -141,7 +141,7 @@ withRedis('BullMQ under fire', (redis) => {
     expect(overlaps).toBe(0);
   });
 
-  test('FLUSHALL in mid-work, again and again: what is owed is added again, and no id runs twice at once', async () => {
+  test('after repeated FLUSHALLs during work, owed jobs are added again, and no id runs twice at once', async () => {
     const queue = await open(newName());
     const admin = new Redis(redis().url);
     cleanups.push(async () => admin.disconnect());
@@ -153,7 +153,7 @@ withRedis('BullMQ under fire', (redis) => {
       running.add(id);
       await delay(5);
       running.delete(id);
-      owed.delete(id); // the fact is in the log: from here on it is not owed
+      owed.delete(id); // the fact is in the log, so the job is no longer owed
     });
     for (let flushes = 0; owed.size > 0; ) {
       await queue.add(jobs(owed));
@@ -167,7 +167,7 @@ withRedis('BullMQ under fire', (redis) => {
     expect(overlaps).toBe(0);
   });
 
-  test('Redis stands still: questions are refused in time, and so is the end of the work not held up', async () => {
+  test('while Redis hangs, queries are refused in time, and the end of the work is not delayed', async () => {
     const queue = await open(newName());
     await queue.add(jobs(['a', 'b', 'c']));
     const started: string[] = [];
@@ -190,7 +190,7 @@ withRedis('BullMQ under fire', (redis) => {
     await until(() => expect(ran.sort()).toEqual(['a 1', 'b 1', 'c 1']));
   });
 
-  test('the queue opens and takes jobs while Redis is away, and its worker ends in time without it', async () => {
+  test('the queue opens and accepts jobs while Redis is unavailable, and its worker ends in time', async () => {
     await redis().kill();
     const queue = await open(newName());
     const added = queue.add(jobs(['a', 'b']));

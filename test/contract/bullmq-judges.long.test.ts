@@ -72,12 +72,12 @@ withRedis('two judges and one queue', (redis) => {
     await exit;
   }
 
-  test('they share the work, one takes over from the other, and Redis may go and come back', async () => {
+  test('they share the work, one takes over from the other, and Redis may be killed and restarted', async () => {
     const { folder, log, judged } = await openWorkplace();
     const [first, second] = await Promise.all([startJudge(folder), startJudge(folder)]);
     let sent = 0;
     await until(async () => {
-      // Never so many that they take the last of the time below.
+      // At most 50 open turns, so that they can be judged within the limit below.
       if (sent - judged.length < 50) {
         await log.append(turns(sent, 10));
         sent += 10;
@@ -85,7 +85,7 @@ withRedis('two judges and one queue', (redis) => {
       expect(await first.votes()).toBeGreaterThan(0);
       expect(await second.votes()).toBeGreaterThan(0);
     });
-    // far sooner than what is owed is added again: no vote was taken by a judge that did not cast it
+    // owed votes are added again much later, so no judge took a vote that it did not cast
     const asked = performance.now();
     await until(() => expect(judged).toHaveLength(sent));
     expect(performance.now() - asked).toBeLessThan(20_000);
@@ -108,14 +108,14 @@ withRedis('two judges and one queue', (redis) => {
     expect(second.child.exitCode).toBe(0);
   });
 
-  test('a judge waits for a Redis that is not there yet, and ends within the drain all the same', async () => {
+  test('a judge waits for a Redis that is not running yet, and still ends within the drain time', async () => {
     await redis().kill();
     const { folder } = await openWorkplace();
     const { child, get, output } = await startJudge(folder);
     expect((await get('/readyz')).status).toBe(503);
     await until(() => expect(output()).toContain('waiting for Redis at'));
     await end(child, 'SIGTERM');
-    expect(child.exitCode).toBe(0); // 1 where the drain took too long
+    expect(child.exitCode).toBe(0); // 1: the drain took too long
     await redis().start();
   });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type RedisServer, startRedis, whyNoRedis } from '../../infra/redis/start-redis.ts';
 
-/** Runs a suite where redis-server is, skips it elsewhere; with CLAWLOOP_REQUIRE_ALL=1 it must be there. */
+/**
+ * Runs a suite if redis-server is installed, and skips it otherwise; with CLAWLOOP_REQUIRE_ALL=1 it must be installed.
+ */
 export function withRedis(name: string, suite: (redis: () => RedisServer) => void): void {
   const reason = whyNoRedis();
   const runs = reason === undefined || process.env.CLAWLOOP_REQUIRE_ALL === '1';

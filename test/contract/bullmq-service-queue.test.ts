@@ -32,7 +32,7 @@ withRedis('the queue of a service on Redis', (redis) => {
     return server;
   }
 
-  test('Bull Board shows the jobs to who has the key, and nothing to anybody else', async () => {
+  test('Bull Board shows the jobs to callers with the key, and nothing to others', async () => {
     const server = await serve('a-long-enough-key');
     const basic = (key: string) => `Basic ${Buffer.from(`somebody:${key}`).toString('base64')}`;
     const get = (url: string, authorization?: string) =>
@@ -71,7 +71,7 @@ withRedis('the queue of a service on Redis', (redis) => {
     expect((await get('/healthz')).json()).toEqual({ ok: true });
   });
 
-  test('a user and a password go to Redis on every connection, those of the worker included', async () => {
+  test('every connection to Redis sends user and password, including those of the worker', async () => {
     const admin = new Redis(redis().url);
     cleanups.push(async () => admin.disconnect());
     await admin.acl('SETUSER', 'claw', 'on', '>a-password', '~clawloop-acl:*', '+@all');
@@ -91,7 +91,7 @@ withRedis('the queue of a service on Redis', (redis) => {
     await queue.close();
   });
 
-  test('Bull Board is not there without a key', async () => {
+  test('without a key there is no Bull Board', async () => {
     const server = await serve();
     expect((await server.inject({ url: '/board' })).statusCode).toBe(404);
   });

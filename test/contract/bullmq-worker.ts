@@ -1,5 +1,5 @@
-// A worker in a process of its own: url, prefix, name, lock and stalled check (ms). Says each job that it
-// starts; none ever ends.
+// A worker in its own process. Arguments: url, prefix, name, lock and stalled check (ms). Prints each job that it
+// starts; no job ends.
 import { openBullQueue } from '../../shared/queue/bullmq/open-bull-queue.ts';
 
 const [url = '', prefix = '', name = '', lockMs = '', stalledCheckMs = ''] = process.argv.slice(2);

@@ -20,7 +20,7 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
   describe(`${name}: broken records and folds`, () => {
     const on = logForEach(makeHarness);
 
-    test('poison goes to dead-letters with its position and the fold goes on; unknown types are passed over', async () => {
+    test('an unreadable record goes to dead-letters with its position, and the fold continues; unknown types are skipped', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0)]);
       await on.harness.inject('conversations', 'a', '{"no json');
@@ -57,13 +57,13 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       );
     });
 
-    test('a fact whose record is lost has an outcome that says so, and the fold goes on', async () => {
+    test('a fact whose record is lost gets an outcome with that reason, and the fold continues', async () => {
       const before = await on.harness.open();
       await before.append([started('a', 0)]);
       await fold(before, echo, 'echoes');
       const [{ at }] = (await readTopic(before, 'conversations')) as [Recorded];
       await on.harness.lose('conversations', at);
-      const log = await on.harness.open(); // the other may remember what it read
+      const log = await on.harness.open(); // the first handle may have cached the record
       await log.append([started('a', 1), started('a', 2)]);
       await fold(log, echo, 'echoes');
       const echoes = (await readTopic(log, 'turns')).map(({ event }) => event);
@@ -73,7 +73,7 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       ]);
     });
 
-    test('a newer version of a known type stops its partition alone, and lag says so', async () => {
+    test('a newer version of a known type stops only its partition, and lag reports it', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0)]);
       const next = SessionStarted.version + 1;
@@ -100,7 +100,7 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       expect((await readLedger(log)).a).toEqual(['a-0 1']);
     });
 
-    test('a fold that throws, or writes another topic than it says, rejects and commits nothing of it', async () => {
+    test('a fold that throws, or writes a topic that it did not declare, rejects and commits nothing', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0), started('a', 1)]);
       const throwing: Fold<{ readonly label: string }> = {

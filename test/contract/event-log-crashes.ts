@@ -14,16 +14,16 @@ import {
 } from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
-/** What every EventLog keeps when processes die, sleep and wake. */
+/** What every EventLog guarantees when processes are killed, stopped and continued. */
 export function eventLogCrashContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   const lanes = 9;
   /** Starting up and folding, besides the session's time, ms. */
   const slackMs = 4_000;
 
-  describe(`${name}: processes that die and sleep`, () => {
+  describe(`${name}: processes that are killed or stopped`, () => {
     const on = logForEach(makeHarness);
 
-    test('a member that was killed is succeeded within the session timeout', async () => {
+    test('another member takes over from a killed one within the session timeout', async () => {
       const log = await on.harness.open();
       const child = on.member();
       await child.said('open');
@@ -40,7 +40,7 @@ export function eventLogCrashContract(name: string, makeHarness: () => Promise<L
       expect(await readLedger(log)).toEqual(expectedLedger(60, lanes));
     });
 
-    test('a member that sleeps loses its partitions, and can commit nothing when it wakes', async () => {
+    test('a stopped member loses its partitions, and can commit nothing after it continues', async () => {
       const log = await on.harness.open();
       const child = on.member();
       await child.said('open');
@@ -52,7 +52,7 @@ export function eventLogCrashContract(name: string, makeHarness: () => Promise<L
       const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
       expect(performance.now() - sleptAt).toBeLessThan(2 * on.harness.sessionTimeoutMs + slackMs);
-      // It wakes while both have work, believing that all is its own.
+      // It continues while both have work, and still believes that all partitions are its own.
       const appending = log.append(startedMany(600, lanes, 60));
       child.signal('SIGCONT');
       await appending;
@@ -98,7 +98,7 @@ export type Violence = {
   readonly seed: number;
 };
 
-/** Two members at work, one of which is killed or put to sleep again and again at seeded random moments. */
+/** Two members fold; one of them is repeatedly killed or stopped, at random moments that follow from a seed. */
 export function eventLogChaosContract(
   name: string,
   makeHarness: () => Promise<LogHarness>,

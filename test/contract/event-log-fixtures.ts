@@ -38,8 +38,8 @@ export const startedMany = (count: number, lanes: number, from = 0): SessionStar
 export type LedgerSettings = { readonly label: string };
 
 /**
- * Counts the events of a lane, each id once, and says the count in what it emits. An event that was lost,
- * folded twice, folded over old rows or written in another order shows in the emitted counts.
+ * Counts the events of a lane, each id once, and emits the count. An event that was lost, folded twice, folded over old
+ * rows or written in another order changes the emitted counts.
  */
 export const ledger: Fold<LedgerSettings> = {
   name: 'ledger',
@@ -72,7 +72,7 @@ export const ledger: Fold<LedgerSettings> = {
 /** The group that folds with `ledger` in most tests. */
 export const ledgers = { group: 'ledgers', settings: { label: 'one' } } as const;
 
-/** Emits, at each event, what only the body of the lane's previous event tells. */
+/** Emits, at each event, data that only the body of the lane's previous event contains. */
 export const echo: Fold<null> = {
   name: 'echo',
   reads: 'conversations',
@@ -107,7 +107,7 @@ export const echo: Fold<null> = {
   },
 };
 
-/** All of a topic, up to its end as of now. */
+/** All events of a topic, up to its current end. */
 export async function readTopic(log: EventLog, topic: Topic): Promise<Recorded[]> {
   const records: Recorded[] = [];
   await readToEnd(log, topic, (record) => void records.push(record));
@@ -146,7 +146,7 @@ export async function until(condition: () => boolean | Promise<boolean>, timeout
   }
 }
 
-/** The group has committed all that its topic holds. */
+/** The group has committed everything in its topic. */
 export async function isLevel(log: EventLog, group: string): Promise<boolean> {
   const lag = await log.lag(group);
   return lag.length > 0 && lag.every(({ position, end }) => position === end);

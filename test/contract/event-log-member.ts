@@ -2,8 +2,8 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { ledger, startedMany } from './event-log-fixtures.ts';
 
 /**
- * A process that uses a log, for the tests to kill, stop and wake: `node event-log-member.ts '<json of
- * MemberTask>'`. Prints a line for each thing that it has done; ends on SIGTERM.
+ * A process that uses a log, for tests that kill, stop and continue it: `node event-log-member.ts '<json of
+ * MemberTask>'`. Prints a line for each finished action; ends on SIGTERM.
  */
 export type MemberTask = {
   /** Module that exports `openLog(connection)`. */

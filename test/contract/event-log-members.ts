@@ -12,12 +12,12 @@ import {
 } from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
-/** What every EventLog tells the members of a group, and asks of them. */
+/** What every EventLog reports to the members of a group, and costs them. */
 export function eventLogMembersContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   describe(`${name}: members of a group`, () => {
     const on = logForEach(makeHarness);
 
-    test('owed is told what a commit touched, all at take-over, and all again at each interval', async () => {
+    test('`owed` receives the rows of each commit, and all rows at take-over and at each interval', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0), started('b', 0)]);
       let calls: string[][] = [];
@@ -66,7 +66,7 @@ export function eventLogMembersContract(name: string, makeHarness: () => Promise
       );
       const lanes = 12;
       let written = 0;
-      // Goes on until both have worked: whoever comes first has all partitions for a moment.
+      // Continues until both have folded: the first member has all partitions for a moment.
       await until(async () => {
         for (const set of held) set.clear();
         await logs[0]!.append(startedMany(lanes, lanes, written));

@@ -13,12 +13,12 @@ import {
 } from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
-/** What every EventLog keeps of folds, in one process. */
+/** What every EventLog guarantees to folds, in one process. */
 export function eventLogProcessContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   describe(`${name}: process`, () => {
     const on = logForEach(makeHarness);
 
-    test('every event is folded once, in order, and duplicates are told by their id', async () => {
+    test('every event is folded once, in order, and duplicates are recognised by their id', async () => {
       const log = await on.harness.open();
       await log.append(startedMany(100, 5));
       await log.append(startedMany(10, 5));
@@ -32,7 +32,7 @@ export function eventLogProcessContract(name: string, makeHarness: () => Promise
       expect(await readLedger(log)).toEqual(expectedLedger(200, 5));
     });
 
-    test('after a restart the fold goes on over the rows that it had', async () => {
+    test('after a restart the fold continues with its committed rows', async () => {
       const first = await on.harness.open();
       await first.append(startedMany(50, 5));
       const done = first.process(ledger, ledgers, on.stop.signal);
@@ -82,19 +82,19 @@ export function eventLogProcessContract(name: string, makeHarness: () => Promise
       await done;
     });
 
-    test('the facts of each commit are told once it is made', async () => {
+    test('the facts of each commit are reported after the commit', async () => {
       const log = await on.harness.open();
       await log.append(startedMany(30, 4));
-      const told: string[] = [];
+      const reported: string[] = [];
       const emitted = (events: readonly { readonly id: string }[]) =>
-        told.push(...events.map(({ id }) => id));
+        reported.push(...events.map(({ id }) => id));
       const done = log.process(ledger, { ...ledgers, emitted }, on.stop.signal);
       await untilLevel(log, 'ledgers');
       on.stop.abort();
       await done;
       const written = (await readTopic(log, 'turns')).map(({ event }) => event.id);
-      expect(told.toSorted()).toEqual(written.toSorted());
-      expect(told).toHaveLength(30);
+      expect(reported.toSorted()).toEqual(written.toSorted());
+      expect(reported).toHaveLength(30);
     });
 
     test('a deferred event is made from the record that it names', async () => {

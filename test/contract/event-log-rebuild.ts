@@ -4,7 +4,7 @@ import { rebuild } from '../../shared/log/rebuild.ts';
 import { ledger, ledgers, readTopic, startedMany, until, untilLevel } from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
-/** What every EventLog lets one rebuild. */
+/** What every EventLog can rebuild. */
 export function eventLogRebuildContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   describe(`${name}: rebuild`, () => {
     const on = logForEach(makeHarness);
@@ -48,7 +48,7 @@ export function eventLogRebuildContract(name: string, makeHarness: () => Promise
       expect(Object.fromEntries(entries)).toEqual(committed);
     });
 
-    test('the committed rows and their positions are those that the group would go on from', async () => {
+    test('the committed rows and their positions are those from which the group would continue', async () => {
       const log = await on.harness.open();
       expect(await log.committed('ledgers')).toEqual([]);
       for (const written of [0, 30]) {

@@ -5,7 +5,7 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { ledger, ledgers, readTopic, startedMany, untilLevel } from './event-log-fixtures.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
-/** What every EventLog lets one prove of its records. */
+/** What every EventLog can prove about its records. */
 export function eventLogVerifyContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   describe(`${name}: verify`, () => {
     const on = logForEach(makeHarness);

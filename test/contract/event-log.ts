@@ -10,8 +10,8 @@ import { eventLogVerifyContract } from './event-log-verify.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
 /**
- * What every EventLog keeps, in one process: records here, folds in the files that it calls.
- * event-log-crashes.ts has what takes several processes.
+ * What every EventLog guarantees in one process: records here, folds in the files that it calls. Guarantees across
+ * several processes are in event-log-crashes.ts.
  */
 export function eventLogContract(name: string, makeHarness: () => Promise<LogHarness>): void {
   describe(`${name}: append, follow, read`, () => {
@@ -40,7 +40,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       }
     });
 
-    test('events come back as they were, and each is found by its position', async () => {
+    test('events are read back unchanged, and each is found by its position', async () => {
       const log = await on.harness.open();
       const event = feedback('lane', 'f', 'Grüße, "quoted" \u0000 \u{1F40C}\n');
       await log.append([event, { ...started('lane', 0), traceparent: '00-a-b-01' }]);
@@ -56,7 +56,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       );
     });
 
-    test('a follower starts where it is told, and reachEnd waits for what was appended before it was asked', async () => {
+    test('a follower starts at the given position, and reachEnd waits for all events appended before its call', async () => {
       const log = await on.harness.open();
       await log.append([started('a', 0), started('a', 1), started('a', 2)]);
       const [{ at }] = (await readTopic(log, 'conversations')) as [Recorded];
@@ -90,7 +90,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await expect(following.reachEnd()).rejects.toBeDefined();
     });
 
-    test('a follower is asked of each record in its turn, and is handed those that it wants; the others need not even parse', async () => {
+    test('a follower chooses records by their headings, in order; the records that it leaves out need not even parse', async () => {
       const log = await on.harness.open();
       const [medium, long] = [2_000, 20_000].map((length) =>
         feedback('a', `of-${length}`, 'x'.repeat(length)),
@@ -99,20 +99,20 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await log.append([feedback('b', 'g', 'short')]);
       await on.harness.inject('conversations', 'a', 'no event at all');
       await log.append([started('a', 1), feedback('a', 'h', 'short')]);
-      const told: string[] = [];
+      const received: string[] = [];
       const following = log.follow(
         'conversations',
         {},
-        ({ event }) => void told.push(event.id),
+        ({ event }) => void received.push(event.id),
         on.stop.signal,
         ({ type, subject }) => {
-          if (subject === 'a') told.push(`${type}?`);
+          if (subject === 'a') received.push(`${type}?`);
           return subject === 'a' && type === 'feedback.given';
         },
       );
       await following.caughtUp;
       const wanted = (id: string) => ['feedback.given?', id];
-      expect(told).toEqual([
+      expect(received).toEqual([
         'session.started?',
         ...wanted('f'),
         ...wanted('of-2000'),
@@ -123,19 +123,18 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       ]);
       await log.append([feedback('a', 'later', 'short')]);
       await following.reachEnd();
-      expect(told.slice(-2)).toEqual(wanted('later'));
+      expect(received.slice(-2)).toEqual(wanted('later'));
     });
 
-    test('a follower is woken by another process-wide handle without asking', async () => {
-      // With so long a session SQLite looks by itself once a second, and no more often.
+    test('an append through another handle wakes a follower without polling', async () => {
+      // With such a long session timeout, SQLite polls only once a second.
       const patient = { sessionTimeoutMs: 60_000 };
       const [writer, reader] = [await on.harness.open(patient), await on.harness.open(patient)];
       let arrived = Promise.withResolvers<void>();
       const following = reader.follow('conversations', {}, () => arrived.resolve(), on.stop.signal);
       await following.caughtUp;
       const times: number[] = [];
-      // A machine may stand still once, not each time; whoever was found by looking is late at all but the
-      // first.
+      // A busy machine may delay some events, but not all. A follower that only polls is late at all but the first.
       for (let n = 0; n < 5; n += 1) {
         arrived = Promise.withResolvers<void>();
         const sentAt = performance.now();

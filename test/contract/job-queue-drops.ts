@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { aborted, type jobQueueHarness, jobs, until } from './job-queue-harness.ts';
 
-/** A queue may be dropped at any moment: what is owed stands in the log. */
+/** A queue may be dropped at any moment, because everything that is owed is in the log. */
 export function testDrops({ openQueue, startWork }: ReturnType<typeof jobQueueHarness>): void {
   test('after a drop nothing is left: running jobs are aborted, and the same ids can be added', async () => {
     const queue = await openQueue({ attempts: 1 });
@@ -37,7 +37,7 @@ export function testDrops({ openQueue, startWork }: ReturnType<typeof jobQueueHa
     expect(overlaps).toBe(0);
   });
 
-  test('the whole queue may be dropped in mid-work, again and again: what is still owed is added again', async () => {
+  test('after repeated drops of the whole queue during work, owed jobs are added again', async () => {
     const queue = await openQueue({ attempts: 50 });
     const owed = new Set<string>();
     let made = 0;
@@ -49,10 +49,10 @@ export function testDrops({ openQueue, startWork }: ReturnType<typeof jobQueueHa
       await new Promise(setImmediate);
       if (attempts % 5 === 0) throw new Error('every fifth fails');
       signal.throwIfAborted();
-      owed.delete(id); // the fact is in the log: from here on it is not owed
+      owed.delete(id); // the fact is in the log, so the job is no longer owed
     });
     for (let drops = 0; drops < 8; drops += 1) {
-      // However fast the worker is: more is owed than it is let do.
+      // More jobs are owed than even a fast worker can do before the next drop.
       while (owed.size < 60) owed.add(`j${made++}`);
       const tenth = Promise.withResolvers<void>();
       const before = attempts;

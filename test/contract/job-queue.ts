@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { testDrops } from './job-queue-drops.ts';
 import { aborted, jobQueueHarness, jobs, type OpenJobQueue, until } from './job-queue-harness.ts';
 
-/** What every JobQueue keeps. `open` makes an empty queue; a name is used once. */
+/** What every JobQueue guarantees. `open` makes an empty queue; a name is used once. */
 export function jobQueueContract(name: string, open: OpenJobQueue): void {
   const { openQueue, startWork } = jobQueueHarness(open);
 
@@ -41,7 +41,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       release();
     });
 
-    test('never runs more jobs at once than it was told', async () => {
+    test('never runs more jobs at once than configured', async () => {
       const queue = await openQueue();
       let running = 0;
       let most = 0;
@@ -62,7 +62,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       expect(most).toBe(3);
     });
 
-    test('a failed attempt is tried again, later from try to try, and counted', async () => {
+    test('a failed attempt is counted and retried, each time after a longer delay', async () => {
       const queue = await openQueue({ attempts: 4, backoffMs: 20, maxBackoffMs: 1000, jitter: 0 });
       const starts: number[] = [];
       await queue.add(jobs('a'));
@@ -79,7 +79,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       expect(await queue.failed(10)).toEqual([]);
     });
 
-    test('a job whose tries are used up is kept, visible, blocks its id, and can be tried again', async () => {
+    test('a job without attempts left stays visible, blocks its id, and can be retried', async () => {
       const queue = await openQueue({ attempts: 2 });
       let broken = true;
       let runs = 0;
@@ -126,7 +126,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       expect(await queue.retryAll()).toBe(0);
     });
 
-    test('what fails again while all are retried waits for the next call', async () => {
+    test('a job that fails again while all jobs are retried waits for the next call', async () => {
       const queue = await openQueue({ attempts: 1 });
       let runs = 0;
       await queue.add(jobs('a', 'b', 'c'));
@@ -140,7 +140,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       expect(runs).toBe(6);
     });
 
-    test('an attempt that takes too long is aborted and has failed, while other jobs go on', async () => {
+    test('an attempt that takes too long is aborted and counts as failed, while other jobs continue', async () => {
       const queue = await openQueue({ attempts: 1, timeLimitMs: 30 });
       let wasAborted = false;
       const ran: string[] = [];
@@ -190,7 +190,7 @@ export function jobQueueContract(name: string, open: OpenJobQueue): void {
       await until(() => expect(ran).toEqual(['b 1 1', 'stubborn 2 0']));
     });
 
-    test('when the worker ends, running jobs are aborted, waited for and taken up by the next one', async () => {
+    test('when the worker ends, it aborts running jobs and waits for them; the next worker runs them again', async () => {
       const queue = await openQueue();
       let started = 0;
       let ended = 0;

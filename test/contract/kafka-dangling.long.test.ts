@@ -29,10 +29,7 @@ describeWithKafka(
   (node) => {
     const on = logForEach(() => kafkaHarness(node()));
 
-    /**
-     * Records of the id on which no coordinator will ever put a mark: it was never told of the
-     * partitions.
-     */
+    /** Records that no coordinator will ever mark, because their partitions were never added to a transaction. */
     const leaveOpen = async (transactionalId: string, topics: readonly string[]): Promise<void> => {
       const cluster = createCluster(on.harness.at.kafka);
       await cluster.connect();
@@ -52,7 +49,7 @@ describeWithKafka(
       await cluster.disconnect();
     };
 
-    test('its next owner ends it: the fold goes on, and nothing of it counts', async () => {
+    test('the next owner ends it, the fold continues, and none of its records count', async () => {
       const first = await on.harness.open();
       const working = first.process(ledger, ledgers, on.stop.signal);
       await first.append(startedMany(30, lanes));
@@ -72,6 +69,6 @@ describeWithKafka(
       await again;
     });
   },
-  // else Kafka itself refuses what it was not told of before
+  // otherwise Kafka itself refuses partitions that were not added before
   (folder) => startKafka({ folder, settings: { 'transaction.partition.verification.enable': 'false' } }),
 );

@@ -21,9 +21,9 @@ import { logForEach } from './log-harness.ts';
 
 const lanes = 9;
 
-/** What only a broker can do to a log: die, and leave transactions open. */
+/** Faults that only a broker can cause: it dies, and leaves transactions open. */
 export function kafkaFaults(node: () => KafkaNode): void {
-  describe('Kafka log: a broker that dies and what it leaves', () => {
+  describe('Kafka log: a broker that is killed, and open transactions', () => {
     const on = logForEach(() => kafkaHarness(node()));
 
     /** A producer as the owner of an input partition has it, in the middle of a transaction on `turns`. */
@@ -43,7 +43,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       return { producer, transaction };
     };
 
-    test('a broker that is killed again and again in mid-transaction: nothing is lost, nothing counts twice', async () => {
+    test('when a broker is killed repeatedly during transactions, nothing is lost and nothing counts twice', async () => {
       const log = await on.harness.open();
       const child = on.member();
       await child.said('open');
@@ -90,20 +90,20 @@ export function kafkaFaults(node: () => KafkaNode): void {
       expect((await readTopic(log, 'turns')).every(({ event }) => event.type === 'turn.skipped')).toBe(true);
     });
 
-    test('a transaction of someone else that stays open hides what comes after it, until it times out', async () => {
+    test("another producer's open transaction hides later records until it times out", async () => {
       const log = await on.harness.open();
       const { producer } = await openTransaction('tx-of-someone-else', 2_000, 'lane-0');
       await producer.disconnect();
       await log.append(startedMany(90, lanes));
       const done = log.process(ledger, ledgers, on.stop.signal);
       await untilLevel(log, 'ledgers');
-      // Reading to the end waits for what is hidden rather than miss it.
+      // Reading to the end waits for the hidden records and misses none.
       expect(await readLedger(log)).toEqual(expectedLedger(90, lanes));
       on.stop.abort();
       await done;
     });
 
-    test('an owner that was taken over from can commit nothing, and its records stay unseen', async () => {
+    test('an owner that lost its partition can commit nothing, and its records stay invisible', async () => {
       const log = await on.harness.open();
       await log.append(startedMany(30, lanes));
       const zombie = await openTransaction(
@@ -122,7 +122,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       expect(subjects).not.toContain('zombie');
     });
 
-    test('a group whose offsets the broker has forgotten goes on from where its rows are', async () => {
+    test('a group whose offsets the broker has forgotten continues at the position of its rows', async () => {
       const log = await on.harness.open();
       const admin = on.harness.at.kafka.admin();
       await admin.connect();
@@ -142,7 +142,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       expect(new Set(emitted).size).toBe(180 - lanes);
     });
 
-    test('what follows a record that a topic has no room for is kept', async () => {
+    test('records after one that is too large for its topic are kept', async () => {
       const log = await on.harness.open();
       const admin = on.harness.at.kafka.admin();
       await admin.connect();
@@ -153,7 +153,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       await admin.disconnect();
       // one small event per lane, so of every partition; then one that is too large for its own
       const noise = randomBytes(20_000).toString('base64');
-      // The broker hears of its new limit a moment after the controller has taken it.
+      // The broker learns its new limit a moment after the controller accepts it.
       let tries = 0;
       await until(() =>
         log.append([feedback('lane-0', `limit-${tries++}`, noise)]).then(
@@ -169,7 +169,7 @@ export function kafkaFaults(node: () => KafkaNode): void {
       for (const { id } of later) expect(ids).toContain(id);
     });
 
-    test('an append while the broker is away goes through when it is back, or says that it did not', async () => {
+    test('an append while the broker is down succeeds when it is back, or reports that it failed', async () => {
       const log = await on.harness.open();
       const hasty = await on.harness.open({ deliveryTimeoutMs: 500 });
       await log.append([started('a', 0)]);

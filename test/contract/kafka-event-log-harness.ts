@@ -42,7 +42,7 @@ export async function kafkaHarness(node: KafkaNode, sessionTimeoutMs = 2_000): P
       const admin = at.kafka.admin();
       await admin.connect();
       const name = at.topicName(topic);
-      await admin.fetchTopicOffsets(name); // or kafkajs does not know who leads it
+      await admin.fetchTopicOffsets(name); // otherwise kafkajs does not know its leader
       await admin.deleteTopicRecords({
         topic: name,
         partitions: [{ partition, offset: String(offset + 1) }],

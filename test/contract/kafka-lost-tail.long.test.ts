@@ -10,7 +10,7 @@ import { openDraft } from '../../shared/log/rows.ts';
 import { echo, isLevel, readTopic, started, until, untilLevel } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
 
-/** As every fold of the services: an id that it has seen changes nothing. */
+/** Like every fold of the services: a known id changes nothing. */
 const echoOnce: Fold<null> = {
   ...echo,
   on: (rows, event, at, settings) => {
@@ -106,7 +106,7 @@ function lostTails(node: () => KafkaNode): void {
     ['before anything is appended', 0, 'ends at 3, and was read up to 5'],
     ['after another chat has taken their offsets', 3, 'holds another record at 4 than was read there'],
   ])(
-    'a group that starts %s waits and says so; a repair lets it go on, with named outcomes',
+    'a group that starts %s waits and reports it; after a repair it continues, with named outcomes',
     async (_, taken, why) => {
       await begin();
       await lose('conversations', 2);
@@ -121,7 +121,7 @@ function lostTails(node: () => KafkaNode): void {
       expect(ended).toBeUndefined();
       const dry = await log.repair('echoes', 'conversations', { dryRun: true });
       expect(dry).toMatchObject([{ group: 'echoes', topic: 'conversations', partition: 0, from: 5, to: 3 }]);
-      await log.append([started('a', 5)]); // people go on
+      await log.append([started('a', 5)]); // people continue to chat
       expect(await outcomes(log, before.length)).toEqual(before);
 
       expect(await log.repair('echoes', 'conversations', { dryRun: false })).toEqual(
@@ -138,7 +138,7 @@ function lostTails(node: () => KafkaNode): void {
     },
   );
 
-  test('a fold and a follower that run meanwhile notice that other records have the offsets', async () => {
+  test('a running fold and a running follower notice that other records have the offsets', async () => {
     const log = await open();
     const done = log.process(echoOnce, echoes, stop.signal);
     for (let n = 0; n < 5; n += 1) await log.append([started('a', n)]);
@@ -160,7 +160,7 @@ function lostTails(node: () => KafkaNode): void {
     await done;
   });
 
-  test('a group whose rows are lost goes back to where they stand', async () => {
+  test('a group whose rows are lost returns to the position of the remaining rows', async () => {
     await begin();
     await lose('echoes-rows', 2);
     const log = await open();

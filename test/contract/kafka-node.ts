@@ -6,8 +6,8 @@ import { whyNoKafka } from '../../infra/kafka/jars.ts';
 import { type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
 
 /**
- * Tests with a real Kafka, one node for all that stand in `tests`. Skipped, by a name that says why, where it
- * cannot be started, unless everything is required.
+ * Tests with a real Kafka, one node for all tests in `tests`. If it cannot start, the suite is skipped and its name
+ * gives the reason; with CLAWLOOP_REQUIRE_ALL=1 it fails.
  */
 export function describeWithKafka(
   name: string,

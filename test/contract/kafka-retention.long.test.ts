@@ -4,7 +4,7 @@ import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { ledger, ledgers, readTopic, started } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
 
-describeWithKafka('topics of Kafka that were there before', (node) => {
+describeWithKafka('topics of Kafka that existed before', (node) => {
   let stop: AbortController;
   beforeEach(() => {
     stop = new AbortController();
@@ -24,7 +24,7 @@ describeWithKafka('topics of Kafka that were there before', (node) => {
     ['size', 'b.', { 'retention.ms': '-1', 'retention.bytes': '1000000' }, 'retention.bytes=1000000'],
     ['key', 'c.', { 'retention.ms': '-1', 'cleanup.policy': 'compact' }, 'cleanup.policy=compact'],
   ])(
-    'one that deletes records by %s is refused with what to do, but may be looked at',
+    'a topic that deletes records by %s is refused with advice, but can be read',
     async (_, prefix, settings, found) => {
       const place = { brokers: node().brokers, prefix, partitions: 1 };
       await make(`${prefix}turns`, settings);

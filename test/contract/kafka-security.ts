@@ -11,7 +11,7 @@ import { startSecuredKafka } from './secured-kafka.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 
-/** TLS with a certificate of one's own, and a name and password, as the settings of a service say it. */
+/** TLS with its own certificate, a user name and a password, in the form of a service's settings. */
 export function kafkaSecurity(): void {
   let brokers: string[];
   let open: readonly string[];
@@ -40,7 +40,7 @@ export function kafkaSecurity(): void {
         await log.close();
       });
 
-      test('a wrong password, or a certificate that nobody vouches for, is refused with the reason', async () => {
+      test('a wrong password, or an untrusted certificate, is refused with the reason', async () => {
         const wrong = await kafkaConnection(settings({ kafkaSaslPassword: 'another' }));
         await expect(openKafkaLog(wrong)).rejects.toMatchObject({
           name: 'LogUnavailable',
@@ -70,7 +70,7 @@ export function kafkaSecurity(): void {
           host: '*',
         });
         await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
-        // The broker hears of them a moment after the controller has taken them.
+        // The broker learns the rules a moment after the controller accepts them.
         await until(async () => {
           const { resources } = await admin.describeAcls(rule(denied, DENY));
           return resources.length > 0;
@@ -78,7 +78,7 @@ export function kafkaSecurity(): void {
         await admin.disconnect();
       };
 
-      test('a fold that may not even ask for its transactional id says what it waits for', async () => {
+      test('a fold without the right to use its transactional id reports what it waits for', async () => {
         const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
         await log.append([started('a', 0), started('b', 0)]);
         const { TRANSACTIONAL_ID } = AclResourceTypes;
@@ -96,18 +96,21 @@ export function kafkaSecurity(): void {
       test.each([
         ['its transactions', 'one', AclResourceTypes.TRANSACTIONAL_ID, 'tx-secured.one-'],
         ['its rows', 'two', AclResourceTypes.TOPIC, 'secured.two-'],
-      ])('a fold that may not write %s ends and says so', async (_, group, resourceType, resourceName) => {
-        const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
-        await log.append([started('a', 0), started('b', 0)]);
-        await allowAllBut(resourceType, resourceName, AclOperationTypes.WRITE);
-        const stop = new AbortController();
-        const folding = log.process(ledger, { group, settings: { label: 'one' } }, stop.signal);
-        await expect(folding).rejects.toMatchObject({
-          name: 'LogRefused',
-          message: expect.stringMatching(new RegExp(`the broker refuses ${group} .*[Aa]uthoriz`)),
-        });
-        await log.close();
-      });
+      ])(
+        'a fold that may not write %s ends with that reason',
+        async (_, group, resourceType, resourceName) => {
+          const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
+          await log.append([started('a', 0), started('b', 0)]);
+          await allowAllBut(resourceType, resourceName, AclOperationTypes.WRITE);
+          const stop = new AbortController();
+          const folding = log.process(ledger, { group, settings: { label: 'one' } }, stop.signal);
+          await expect(folding).rejects.toMatchObject({
+            name: 'LogRefused',
+            message: expect.stringMatching(new RegExp(`the broker refuses ${group} .*[Aa]uthoriz`)),
+          });
+          await log.close();
+        },
+      );
     },
     async (folder) => {
       const node = await startSecuredKafka(folder);

@@ -19,18 +19,18 @@ describeWithKafka('a topic of Kafka that was trimmed', (node) => {
     const admin = kafka.admin();
     await admin.connect();
     const partitions = [{ partition: 0, offset: String(offset) }];
-    await admin.fetchTopicOffsets(topicName('conversations')); // or kafkajs does not know who leads it
+    await admin.fetchTopicOffsets(topicName('conversations')); // otherwise kafkajs does not know its leader
     await admin.deleteTopicRecords({ topic: topicName('conversations'), partitions });
     await admin.disconnect();
   };
 
   test.each([
     ['a group that is new', 0],
-    ['a group that was away meanwhile', 2],
-  ])('%s goes on behind the gap, and says so', async (_, before) => {
+    ['a group that was stopped meanwhile', 2],
+  ])('%s continues after the gap and reports it', async (_, before) => {
     const prefix = `trimmed-${before}.`;
-    const told: unknown[] = [];
-    const onTrimmed = (trimmed: unknown) => void told.push(trimmed);
+    const reported: unknown[] = [];
+    const onTrimmed = (trimmed: unknown) => void reported.push(trimmed);
     const log = await openKafkaLog({ brokers: node().brokers, prefix, partitions: 1, onTrimmed });
     if (before > 0) {
       await log.append(startedMany(before, 1));
@@ -45,7 +45,7 @@ describeWithKafka('a topic of Kafka that was trimmed', (node) => {
     if (before > 0) expect(await log.lag('ledgers')).toMatchObject([{ position: trimmedTo, end: 6 }]);
     const done = log.process(ledger, options, stop.signal);
     await until(async () => (await log.lag('ledgers')).some(({ position }) => position === 6));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { group: 'ledgers', topic: 'conversations', partition: 0, from: before, to: trimmedTo },
     ]);
     expect(log.troubles('ledgers')).toEqual([]);
@@ -56,7 +56,7 @@ describeWithKafka('a topic of Kafka that was trimmed', (node) => {
     await log.close();
   });
 
-  test('a group that stands beyond the end waits, and says so', async () => {
+  test('a group with a position beyond the end waits and reports it', async () => {
     const prefix = 'other.';
     const log = await openKafkaLog({ brokers: node().brokers, prefix, partitions: 1 });
     await log.append(startedMany(3, 1));

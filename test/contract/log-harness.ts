@@ -8,11 +8,11 @@ import type { MemberTask } from './event-log-member.ts';
 /** One log that a test opens as often as it likes, in this process and in others. */
 export type LogHarness = {
   readonly open: (options?: { readonly sessionTimeoutMs?: number }) => Promise<EventLog>;
-  /** Appends a record as some other program might: its body need not be an event. */
+  /** Appends a record as another program may: its body need not be an event. */
   readonly inject: (topic: Topic, subject: string, body: string) => Promise<void>;
-  /** Takes a record away, as a retention or a damaged disk might; on Kafka those before it go too. */
+  /** Deletes a record, as retention or a damaged disk may; on Kafka also the records before it. */
   readonly lose: (topic: Topic, at: Position) => Promise<void>;
-  /** How a process of its own opens the same log; see event-log-member.ts. */
+  /** How another process opens the same log; see event-log-member.ts. */
   readonly opener: string;
   readonly connection: unknown;
   readonly sessionTimeoutMs: number;
@@ -24,11 +24,11 @@ export type LogHarness = {
 
 export type LogForEach<Harness extends LogHarness = LogHarness> = {
   readonly harness: Harness;
-  /** Stops, at the end of the test, what it started with its signal. */
+  /** Aborts at the end of the test; pass its signal to everything that the test starts. */
   readonly stop: AbortController;
-  /** Starts a process of its own on the same log, and kills it at the end of the test. */
+  /** Starts another process on the same log, and kills it at the end of the test. */
   readonly start: (task: MemberTask['task']) => Child;
-  /** Such a process that folds as the group `ledgers` does. */
+  /** The same, for a process that folds as the group `ledgers`. */
   readonly member: () => Child;
 };
 

@@ -8,13 +8,13 @@ import { freePort, type KafkaNode, startKafka } from '../../infra/kafka/start-ka
 export type SecuredKafka = KafkaNode & {
   /** `host:port` behind TLS and SASL PLAIN: user `clawloop`, password `a secret`. */
   readonly secured: string;
-  /** The certificate that vouches for it, PEM. */
+  /** The certificate to trust, PEM. */
   readonly caFile: string;
 };
 
 /**
- * A Kafka with a certificate of its own, a name and a password. `brokers` are open, as in startKafka, and may
- * do everything: also take rights from the user.
+ * A Kafka with its own certificate, a user name and a password. `brokers` need no login, as in startKafka, and have all
+ * rights, including that to revoke rights of the user.
  */
 export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
   const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
@@ -43,7 +43,7 @@ export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
       'super.users': 'User:ANONYMOUS',
     },
   });
-  // the first handshake of a cold JVM may take longer than a client waits for it
+  // the first handshake of a cold JVM may take longer than a client waits
   const first = connect({ host: '127.0.0.1', port: securedPort, ca: readFileSync(caFile) });
   await once(first, 'secureConnect');
   first.destroy();

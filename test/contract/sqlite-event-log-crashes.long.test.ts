@@ -52,7 +52,7 @@ describe('SQLite log: a signal at every step of a commit', () => {
   const isStopped = (pid: number) =>
     process.platform !== 'linux' || /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 
-  test('SIGKILL: all of the commit holds or nothing', async () => {
+  test('SIGKILL: the commit is complete or absent', async () => {
     const log = await harness.open();
     let written = 0;
     const append = async () => {
@@ -73,7 +73,7 @@ describe('SQLite log: a signal at every step of a commit', () => {
     expect(await readLedger(log)).toEqual(expectedLedger(written, lanes));
   });
 
-  test('SIGSTOP: reading goes on, writing waits and says for whom, and on waking nothing counts twice', async () => {
+  test('SIGSTOP: reads continue, writes wait and name the process, and after SIGCONT nothing counts twice', async () => {
     const log = await openSqliteLog({
       folder: harness.folder,
       sessionTimeoutMs: harness.sessionTimeoutMs,
@@ -83,7 +83,7 @@ describe('SQLite log: a signal at every step of a commit', () => {
     await log.append(startedMany(25, lanes));
     let written = 25;
     for (const step of steps) {
-      // Level: what it writes next is what it folds next, and no claim of a partition.
+      // The group has no lag, so its next write is a commit of the next events, not a claim of a partition.
       await untilLevel(log, 'ledgers');
       const struck = arm('SIGSTOP', step);
       await log.append(startedMany(25, lanes, written));

@@ -4,8 +4,7 @@ import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { feedback, ledger, readTopic, until, untilLevel } from './event-log-fixtures.ts';
 
 /**
- * Runs on a small disk of its own, given as argument: fills it, makes room again, and looks at what the log
- * says.
+ * Runs on a small disk of its own, given as argument: fills it, makes room again, and checks the answers of the log.
  */
 const disk = process.argv[2]!;
 const ballast = join(disk, 'ballast');

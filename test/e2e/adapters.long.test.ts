@@ -3,10 +3,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { clawloop, until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
 
-// Two people with a key each, and an adapter each, on one serving and one trainer: what one says teaches the
-// other's policy nothing.
+// Two people, each with a key and an adapter, share one serving and one trainer. The words of one do not change the
+// other's policy.
 
-// one of them asks the same over and over, which is weak evidence of its own
+// one person repeats the same question, which is weak evidence itself
 const flags = ['--adapters', 'alice,bob', '--collector-batch-size', '2', '--judge-weak-verdict', '0'];
 const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
 
@@ -31,7 +31,7 @@ const chat = (who: string, messages: OpenAI.ChatCompletionMessageParam[], more: 
     ...more,
   }) as Promise<OpenAI.ChatCompletion>;
 
-/** What a person's policy says without chance, and how sure it is of each token. */
+/** The greedy answer of a person's policy, with the log-prob of each token. */
 async function greedy(who: string, content = 'How do I pack for a weekend trip?'): Promise<Answer> {
   const more = { temperature: 0, max_tokens: 24, logprobs: true };
   const answer = await chat(who, [{ role: 'user', content }], more);
@@ -40,7 +40,7 @@ async function greedy(who: string, content = 'How do I pack for a weekend trip?'
   return { text: message.content!, logProbs: logprobs!.content!.map(({ logprob }) => logprob), version };
 }
 
-/** Someone asks, and says what they think of the answer. */
+/** One person asks, and comments on the answer. */
 async function talk(who: string, place: number): Promise<void> {
   const question = `How do I pack for a trip to place number ${place}?`;
   const answer = await chat(who, [{ role: 'user', content: question }]);
@@ -51,7 +51,7 @@ async function talk(who: string, place: number): Promise<void> {
   ]);
 }
 
-/** Someone talks until a version of theirs is served, whatever the others do. */
+/** One person chats until this version of their adapter is served. */
 async function teach(who: string, least: number): Promise<void> {
   let place = 0;
   const isServed = async () => {
@@ -61,7 +61,7 @@ async function teach(who: string, least: number): Promise<void> {
   await until(`${who} is served v${least}`, isServed, 180_000);
 }
 
-test('what one says moves their policy, while the other asks theirs and gets the same as ever', async () => {
+test("one person's words move their own policy, while the other's policy answers as before", async () => {
   const before = { alice: await greedy('alice'), bob: await greedy('bob') };
   expect(before.alice).toEqual(before.bob); // both begin at the base
   const asking = new AbortController();
@@ -80,7 +80,7 @@ test('what one says moves their policy, while the other asks theirs and gets the
   expect(list.split('\nbob\n')[1]).not.toContain('v1');
 });
 
-test('both learn at once by one trainer, each on a line of their own', async () => {
+test('one trainer serves both at the same time, each with its own lineage', async () => {
   await Promise.all([teach('alice', 3), teach('bob', 1)]);
   // what waits would be the next version before anybody is answered by the one that is gone back to
   await on.run('learning', 'pause', '--adapters', 'alice');
@@ -95,7 +95,7 @@ test('both learn at once by one trainer, each on a line of their own', async () 
   expect(await on.run('audit')).toMatch(/balances/);
 });
 
-test('a restart keeps what each of them has', async () => {
+test('a restart keeps the versions of both', async () => {
   expect(await on.run('learning', 'pause')).toMatch(/alice: learning is paused.*bob: learning is paused/s);
   await until('no step is open', async () => !/ training/.test(await on.run('policy', 'list')));
   for (const who of ['alice', 'bob']) {

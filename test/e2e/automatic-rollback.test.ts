@@ -36,7 +36,7 @@ describe('a version that its person dislikes', () => {
       .map((line) => (JSON.parse(line) as { event: Extract<ClawLoopEvent, { type: Type }> }).event);
   const servedVersion = async () => (await events('policy.loaded')).at(-1)?.data.version ?? 0;
 
-  test('verdicts alone roll it back, once, also if the collector is killed meanwhile', async () => {
+  test('verdicts alone roll it back, once, even if the collector is killed meanwhile', async () => {
     let question = 0;
     for (let rated = 0; rated < 6; ) rated += await askAndRate(question++, 'up');
     await until('v1 is served', async () => (await servedVersion()) === 1, 240_000);
@@ -74,7 +74,7 @@ describe('a version that its person dislikes', () => {
     expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
   }, 120_000);
 
-  test('an operator may return to it, and the audits tell both rollbacks apart', async () => {
+  test('an operator can return to it, and the audits distinguish the two rollbacks', async () => {
     expect(await on.run('policy', 'rollback', '1')).toMatch(/the head is v1/);
     await until('v1 is served again', async () => (await servedVersion()) === 1);
     expect(await on.run('policy', 'list')).toMatch(/v0 rolled back to v1 by an operator/);

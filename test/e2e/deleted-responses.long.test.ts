@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { defined } from '../../shared/lang/defined.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 
-// What becomes of a response that its client deletes: before it is judged, while it waits, and once it trained.
+// The effects of a deletion by the client: before the response is judged, while it waits, and after it trained.
 
 let folder: string;
 let loop: ClawLoop;
@@ -57,7 +57,7 @@ const ask = async (previous?: string) => {
   return id;
 };
 
-test('it does not train any more, and the books balance', async () => {
+test('it no longer trains, and the audit balances', async () => {
   const open = await ask();
   await client.responses.delete(open);
   expect(await stands(open, 'not-trained')).toMatchObject({ reason: 'deleted' });
@@ -77,9 +77,9 @@ test('it does not train any more, and the books balance', async () => {
   await until('the deletion was read', async () =>
     (await run('topics', 'tail', 'training', '--type', 'sample.withdrawn', '--json')).includes(taught[0]!),
   );
-  expect(await stageOf(taught[0]!)).toMatchObject({ kind: 'trained' }); // what was trained stays
+  expect(await stageOf(taught[0]!)).toMatchObject({ kind: 'trained' }); // a finished step stays
 
-  // the gate asks earlier requests again, but not that one
+  // the gate repeats earlier requests, but not this one
   const later = [await ask(), await ask()];
   for (const id of later) await ask(id);
   for (const id of later) await stands(id, 'trained');

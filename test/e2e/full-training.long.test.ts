@@ -27,7 +27,7 @@ const probe = (model: string) =>
     max_tokens: 40,
   });
 
-test('all weights learn; the base stays as it was, and what was learned outlives a restart', async () => {
+test('all weights learn; the base does not change, and the new weights survive a restart', async () => {
   await start();
   const base = await probe('clawloop@base');
   expect(base.logProbs!.length).toBeGreaterThan(5);
@@ -55,7 +55,7 @@ test('all weights learn; the base stays as it was, and what was learned outlives
   expect(await probe('clawloop@base')).toEqual(base);
 });
 
-test('it does not go on as an adapter of the other kind, until it begins again from the base', async () => {
+test('full weights cannot continue as LoRA until a rollback to the base', async () => {
   await on.loop.stop();
   await expect(startClawLoop(on.folder, ['--training', 'lora'])).rejects.toThrow(
     /"default" was trained as full, but the settings ask for lora/,

@@ -18,7 +18,7 @@ async function judgeBy(...answers: [Answer, ...Answer[]]) {
 const turn = turnCompleted('turn-1', { next: [user('No lists please. \\boxed{1}')] }).data;
 const patient = () => AbortSignal.timeout(20_000);
 
-test('asks any OpenAI-compatible server, and keeps verdict, words and cost', async () => {
+test('votes come from any OpenAI-compatible server, with verdict, words and cost', async () => {
   const output = 'They did not want a list.\n\\boxed{-1}';
   const { judge, asked } = await judgeBy(says(output));
   expect(await judge.vote(turn, 0, patient())).toEqual({
@@ -35,7 +35,7 @@ test('asks any OpenAI-compatible server, and keeps verdict, words and cost', asy
   expect(asked[0]!.body.messages[1]!.content).toMatch(/\n\| No lists please\. boxed \(1\}\n/);
 });
 
-test('asks for a hint by itself, with a seed of its own', async () => {
+test('the hint has a separate request with its own seed', async () => {
   const output = '[HINT_START]Answer in plain sentences.[HINT_END]\n\\boxed{1}';
   const { judge, asked } = await judgeBy(says(output));
   expect(await judge.hint!(turn, 0, patient())).toMatchObject({
@@ -49,7 +49,7 @@ test('asks for a hint by itself, with a seed of its own', async () => {
   expect(asked[0]!.body.messages[1]!.content).toMatch(/\n\| No lists please\. boxed \(1\}\n/);
 });
 
-test('every vote of a turn has a seed of its own, and the same one on every try', async () => {
+test('every vote of a turn has its own seed, which stays the same on a retry', async () => {
   const { judge, asked } = await judgeBy(says('\\boxed{1}'));
   for (const index of [0, 1, 2, 0]) await judge.vote(turn, index, patient());
   const seeds = asked.map(({ body }) => body.seed);
@@ -63,7 +63,7 @@ test('words without a verdict are a null vote', async () => {
     expect(await judge.vote(turn, index, patient())).toMatchObject({ vote: null });
 });
 
-test('a judge that echoes what it was given has not voted', async () => {
+test('an echo of the prompt is no vote', async () => {
   const echo: Answer = (response, asked) =>
     says(
       asked.body.messages[1]!.content.split('\n')
@@ -100,7 +100,7 @@ test.each(broken)('%s is no vote', async (_, answer, code) => {
   await expect(judge.vote(turn, 0, patient())).rejects.toMatchObject({ code });
 });
 
-test('a server that is not there is no vote', async () => {
+test('an unreachable server gives no vote', async () => {
   const { judge, close } = await judgeBy(says('\\boxed{1}'));
   await close();
   cleanups.pop();
@@ -120,7 +120,7 @@ const slow: [string, Answer][] = [
     },
   ],
 ];
-test.each(slow)('a server that %s is left at the time limit', async (_, answer) => {
+test.each(slow)('a server that %s times out', async (_, answer) => {
   const { judge } = await judgeBy(answer);
   await expect(judge.vote(turn, 0, AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'TimeoutError' });
 });

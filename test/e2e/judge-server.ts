@@ -14,7 +14,7 @@ export type Asked = {
 };
 export type Answer = (response: ServerResponse, asked: Asked) => void | Promise<void>;
 
-/** A chat completion that says this. */
+/** A chat completion with this text. */
 export const says =
   (content: string): Answer =>
   (response) =>
@@ -30,7 +30,7 @@ export const answersStatus =
   (response) =>
     void response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}');
 
-/** A real HTTP server in a judge model's place. `answers` are used up in order; the last one stays. */
+/** A real HTTP server instead of a judge model. It gives `answers` in order, then repeats the last one. */
 export async function startJudgeServer(...answers: readonly [Answer, ...Answer[]]) {
   const asked: Asked[] = [];
   const script = [...answers];

@@ -66,7 +66,7 @@ async function kill(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL') {
 const asks = (url: string) => ['--kind', 'openai', '--exam', 'false', '--openai-base-url', url];
 const impatient = ['--vote-backoff-ms', '10', '--vote-max-backoff-ms', '50', '--vote-timeout-ms', '5000'];
 
-test('a turn is judged by what the person said next, and the service says how it is', async () => {
+test("a turn is judged by the person's next message, and the service reports its state", async () => {
   const { folder, log, of } = await openWorkplace();
   const { child, health, output } = await startJudge(folder);
   await log.append([
@@ -108,7 +108,7 @@ test('a message of megabytes delays neither the other turns nor the health port'
   expect((await fetch(`${health}/healthz`)).status).toBe(200);
 });
 
-test('killed in mid-vote and started again: exactly one judgment', async () => {
+test('after a kill during a vote and a restart there is exactly one judgment', async () => {
   const { folder, log, of } = await openWorkplace();
   const hanging = () => {};
   const server = await startJudgeServer(says('\\boxed{1}'), hanging, hanging, says('\\boxed{1}'));
@@ -122,13 +122,13 @@ test('killed in mid-vote and started again: exactly one judgment', async () => {
   await startJudge(folder, ...flags);
   await until(() => expect(of('judgment.reached')).toHaveLength(1));
   expect(of('judgment.reached')[0]!.data).toMatchObject({ score: 1, votes: [1, 1, 1], source: 'votes' });
-  // a further turn of the same lane passes through the fold after anything that could follow
+  // a later turn of the same lane passes through the fold after any second judgment
   await log.append([turnCompleted('after', { lane: 'a' })]);
   await until(() => expect(of('judgment.reached')).toHaveLength(2));
   expect(of('judgment.reached').map(({ id }) => id)).toEqual(['t/judgment', 'after/judgment']);
 });
 
-test('a judge that is down for a while is asked again; used-up votes are visible and can be retried', async () => {
+test('requests to an unavailable judge are retried; exhausted votes are visible and can be retried', async () => {
   const { folder, log, of } = await openWorkplace();
   let down = true;
   const server = await startJudgeServer((response, asked) =>
@@ -169,7 +169,7 @@ test('a judge that is down for a while is asked again; used-up votes are visible
   expect(of('judgment.reached')[0]!.data).toMatchObject({ score: -1, source: 'votes' });
 });
 
-test('a model is asked for verdict and hint apart; both are in the judgment', async () => {
+test('a model gets separate requests for verdict and hint; both are in the judgment', async () => {
   const { folder, log, of } = await openWorkplace();
   const hint = 'Answer in plain sentences.';
   const server = await startJudgeServer((response, asked) =>
@@ -185,7 +185,7 @@ test('a model is asked for verdict and hint apart; both are in the judgment', as
   expect([of('vote.cast').length, of('hint.cast').length]).toEqual([3, 1]);
 });
 
-test('by the deadline a turn without its votes is unavailable; feedback settles another one at once', async () => {
+test('a turn without votes at the deadline is unavailable; feedback settles another turn immediately', async () => {
   const { folder, log, of } = await openWorkplace();
   const server = await startJudgeServer(() => {});
   cleanups.push(server.close);

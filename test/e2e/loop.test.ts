@@ -34,7 +34,7 @@ describe('the loop on one machine', () => {
     );
   });
 
-  test('what the person said was wrong has taught as a hint', async () => {
+  test("the person's complaint has trained as a hint", async () => {
     const tail = await on.run('topics', 'tail', 'training', '--type', 'policy.trained', '--json');
     const { event } = JSON.parse(tail.trim().split('\n')[0]!) as {
       event: { data: { metrics: Readonly<Record<string, number>> } };
@@ -44,7 +44,7 @@ describe('the loop on one machine', () => {
     expect(Math.abs(event.data.metrics.teacherKl!)).toBeGreaterThan(0.001);
   });
 
-  test('every turn says what became of it, and the law holds', async () => {
+  test('every turn shows its outcome, and the audit balances', async () => {
     const turns = await on.run('turns', 'list', '--why');
     expect(turns).toMatch(/trained in v1/);
     expect(turns).toMatch(/waiting for next state/);
@@ -58,7 +58,7 @@ describe('the loop on one machine', () => {
       model: 'clawloop',
       messages: [{ role: 'user', content: 'What is a good breakfast?' }],
       max_tokens: 300,
-      seed: 7, // an answer that is cut short is not judged
+      seed: 7, // an answer that is cut off is not judged
     });
     await on.run('feedback', completion.id, 'down', '--url', on.loop.url, '--comment', 'too long');
     const answer = completion.choices[0]?.message.content ?? '';

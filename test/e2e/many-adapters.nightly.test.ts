@@ -4,14 +4,14 @@ import { openServerProcess, type ServerProcess } from './server-process.ts';
 import { openTrainerFolder, type TrainerFolder } from './trainer-process.ts';
 import { onServer, serverSettings } from './trainer-server-kills.ts';
 
-/** People with an adapter each, of whom a few have a batch at the same time. */
+/** Many people with one adapter each; a few have a batch at the same time. */
 const ADAPTERS = 200;
 const PARALLEL = 8;
 
 let server: ServerProcess;
 let folder: TrainerFolder;
 beforeEach(async () => {
-  // A model per step, and one more while its base is read.
+  // One model for each step, and one more while its base is read.
   server = await openServerProcess(['--most-models', String(2 * PARALLEL)]);
   folder = await openTrainerFolder(referencePath('models/qwen3-tiny'));
 });

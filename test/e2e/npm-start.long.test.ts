@@ -15,7 +15,7 @@ const answers = (port: number): Promise<boolean> =>
     () => false,
   );
 
-/** Whether any process of the group is there. */
+/** Whether the group has a process. */
 function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-leader, signal);
@@ -24,7 +24,7 @@ function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-test('npm start that is told to end takes all services with it', async () => {
+test('the end of npm start ends all services', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-npm-'));
   const [serving, collector, judge, trainer] = await Promise.all(Array.from({ length: 4 }, freePort));
   const ports = [serving!, collector!, judge!, trainer!];
@@ -33,13 +33,13 @@ test('npm start that is told to end takes all services with it', async () => {
     String(ports[index + 1]),
   ]);
   const flags = ['--data-folder', folder, '--port', String(serving), ...health];
-  // a group of its own, so that whatever outlives it can be ended
+  // a separate group, so that the test can end every remaining process
   const npm = spawn('npm', ['start', '--', ...flags], { cwd: root, stdio: 'ignore', detached: true });
   try {
     await until('all services answer', async () => (await Promise.all(ports.map(answers))).every(Boolean));
     npm.kill('SIGTERM');
     if (npm.exitCode === null && npm.signalCode === null) await once(npm, 'exit');
-    await until('nothing of it is left', () => !signalGroup(npm.pid!, 0));
+    await until('no process of it is left', () => !signalGroup(npm.pid!, 0));
   } finally {
     signalGroup(npm.pid!, 'SIGKILL');
     await rm(folder, { recursive: true, force: true });

@@ -11,13 +11,13 @@ afterEach(async () => {
 const needed = nativeInstalled() || process.env.CLAWLOOP_REQUIRE_ALL === '1';
 
 test.runIf(needed).each(['lora', 'full'] as const)(
-  'on the native backend what was trained (%s) is replayed bit by bit, by another process',
+  'on the native backend another process replays a version (%s) bit for bit',
   { timeout: 300_000 },
   async (training) => {
     folder = await openTrainerFolder(undefined, 'native');
     const trainer = folder.start(['--training', training]);
     for (const n of [1, 2, 3]) {
-      // lengths differ, so that one process made its graphs for other sizes than the other meets first
+      // lengths differ, so that the two processes first build their graphs for different sizes
       await folder.submit(n, { length: 30 * n, settings: { training, learningRate: 1e-3 } });
       expect(await folder.settled(n)).toMatchObject({ head: n });
     }

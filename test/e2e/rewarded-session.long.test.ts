@@ -7,7 +7,7 @@ import { clawloop, until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
 import { rlClient } from './rl-client.ts';
 
-/** The reward of a session's last answer, as far as the weights. */
+/** The way of a reward, from a session's last answer to the weights. */
 
 const DISCOUNT = 0.5;
 /** s; longer than any answer takes on a busy machine */
@@ -36,7 +36,7 @@ const turnsOf = async (session: string): Promise<readonly Turn[]> =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Turn);
 
-/** Whole answers: one that was cut off trains nobody. The ids of the answers. */
+/** Whole answers only: one that was cut off does not train. Returns the ids of the answers. */
 async function talk(key: string, questions: readonly string[]): Promise<readonly string[]> {
   const client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: key, maxRetries: 0 });
   const messages: OpenAI.ChatCompletionMessageParam[] = [];
@@ -54,7 +54,7 @@ async function talk(key: string, questions: readonly string[]): Promise<readonly
 
 const questions = ['How do I boil an egg?', 'And a softer one?', 'Thanks. What goes with it?'];
 
-/** Opened first and left alone, so that its time runs while the others are talked to. */
+/** Opened first and left idle, so that its timer runs during the other sessions. */
 let forgotten: { readonly key: string; readonly session: string; readonly ids: readonly string[] };
 
 test('a reward for the last answer reaches every turn before it, and makes a version', async () => {
@@ -79,7 +79,7 @@ test('a reward for the last answer reaches every turn before it, and makes a ver
   expect(await on.run('replay')).toMatch(/v1 .*same|same.*v1/);
 });
 
-test('an end without a reward is a reward of 0, which trains; an advantage trains in place of it', async () => {
+test('a session that ends without a reward trains with reward 0; an advantage replaces the reward', async () => {
   const first = await rl.start('nothing');
   const ids = [...(await talk(first.api_key, questions.slice(0, 1)))];
   await rl.post('/rl/end_session', first.api_key);
@@ -96,7 +96,7 @@ test('an end without a reward is a reward of 0, which trains; an advantage train
     .filter((line) => line.startsWith('{'))
     .map((line) => (JSON.parse(line) as { event: { data: Record<string, unknown> } }).event.data)
     .filter(({ sampleId }) => ids.includes(sampleId as string));
-  // which of two sessions is settled first is chance where both wait
+  // of two waiting sessions, either may be settled first
   const inOrder = ready.toSorted((a, b) => Number(a.verdict) - Number(b.verdict));
   expect(inOrder.map(({ verdict, source, advantage }) => [verdict, source, advantage])).toEqual([
     [0, 'reward', undefined],
@@ -105,7 +105,7 @@ test('an end without a reward is a reward of 0, which trains; an advantage train
   ]);
 });
 
-test('a session that is left alone is closed by its own timer, and its turns say why they do not train', async () => {
+test('an idle session is closed by its own timer, and its turns have a reason not to train', async () => {
   const turns = await until('its turns are settled', async () => {
     const found = await turnsOf(forgotten.session);
     return found.length === 2 && found.every(({ stage }) => stage.kind === 'not-trained') ? found : undefined;
@@ -131,7 +131,7 @@ const parsed = (text: string) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
-test('ended sessions are exported with the tokens, masks, versions and returns that they were trained by', async () => {
+test('ended sessions are exported with the tokens, masks, versions and returns of their training', async () => {
   const waits = await rl.start('exported');
   const open = await clawloop(['sessions', 'export', waits.session_id, '--data-folder', on.folder]);
   expect([open.code, open.stdout]).toEqual([2, '']);

@@ -27,7 +27,7 @@ const settled = (session: string, count: number) =>
     return turns.length === count && turns.every(isSettled) ? turns : undefined;
   });
 
-/** A whole answer of an agent: one that was cut off trains nobody. */
+/** A whole answer of an agent: one that was cut off does not train. */
 async function ask(key: string, system: string, content: string, headers = {}): Promise<string> {
   const client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: key, maxRetries: 0 });
   const { id, choices } = await client.chat.completions.create(
@@ -46,7 +46,7 @@ async function ask(key: string, system: string, content: string, headers = {}): 
   return id;
 }
 
-test('a reward without an id is for the answer that the reply names, whichever agent gave it', async () => {
+test('a reward without an id goes to the answer that the reply names, of any agent', async () => {
   const { session_id, api_key } = await rl.start('build');
   const plan = await ask(
     api_key,
@@ -80,7 +80,7 @@ test('a reward without an id is for the answer that the reply names, whichever a
   expect(await on.run('audit')).toMatch(/balances/);
 });
 
-test('what reads like a request of a chat client is a main turn too; what the program calls side is not', async () => {
+test('a request that reads like one of a chat client is a main turn; one that the program declares side is not', async () => {
   const { session_id, api_key } = await rl.start('titles');
   const system = 'You name things.';
   const title = await ask(api_key, system, 'Generate a short title for this conversation, please.');

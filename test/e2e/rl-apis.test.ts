@@ -7,7 +7,7 @@ import { servingOnScript } from './serving-on-script.ts';
 const on = servingOnScript(['--batch-size', '100']);
 const rl = rlClient(() => on.serving.url);
 
-test('health is open to all, and the port of the protocol says what it takes', async () => {
+test('health is open to all, and a wrong method is refused with 405', async () => {
   expect(await rl.get('/health')).toMatchObject({ status: 200, body: { status: 'ok' } });
   const wrong = await rl.get('/rl/start_session');
   expect(wrong).toMatchObject({ status: 405, body: { error: { code: 'method_not_allowed' } } });
@@ -23,7 +23,7 @@ const apis = [
 ] as const;
 
 test.each(apis)(
-  '%s answers under a session key, and says 410 after the end, streamed too',
+  '%s answers with a session key, and returns 410 after the end, also for streams',
   async (path, body, how) => {
     const { api_key, session_id } = await rl.start('demo');
     const ask = (key: string, stream: boolean) =>
@@ -53,7 +53,7 @@ test.each(apis)(
   },
 );
 
-test('the official clients speak under a session key, at the bare address; what they streamed is rewarded by its id', async () => {
+test('the official clients work with a session key at the bare address; a streamed answer is rewarded by its id', async () => {
   const { api_key, session_id } = await rl.start('demo');
   const openai = new OpenAI({ baseURL: on.serving.url, apiKey: api_key });
   const anthropic = new Anthropic({ baseURL: on.serving.url, apiKey: api_key });

@@ -1,6 +1,6 @@
 import { until } from './harness/clawloop.ts';
 
-/** One request of the session protocol, or of an API under a key. */
+/** One request of the session protocol, or of an API, with a key. */
 export type RlClient = {
   readonly post: (
     path: string,
@@ -22,7 +22,7 @@ export type RlAnswer = {
 };
 export type Started = { readonly session_id: string; readonly api_key: string };
 
-/** `url`: where serving is at the time of each request; it may have been started anew. */
+/** `url`: the address of serving at each request, since it may have been restarted. */
 export function rlClient(url: () => string): RlClient {
   const ask = async (path: string, init: RequestInit): Promise<RlAnswer> => {
     const response = await fetch(`${url()}${path}`, init);
@@ -37,9 +37,9 @@ export function rlClient(url: () => string): RlClient {
       headers: { 'content-type': 'application/json', ...bearer(key), ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-  /** A log on a busy machine may be late with what serving said of its start. */
+  /** On a busy machine, the log may get the events of serving's start late. */
   const taken = (request: () => Promise<RlAnswer>): Promise<RlAnswer> =>
-    until('the log takes it', async () => {
+    until('the log stores it', async () => {
       const answer = await request();
       return answer.status === 503 ? undefined : answer;
     });

@@ -15,7 +15,7 @@ import {
   usageFrame,
 } from './serving-upstream-double.ts';
 
-describeWithKafka('the session protocol on Kafka, by replicas that share nothing else', (kafka) => {
+describeWithKafka('the session protocol on Kafka, with replicas that share nothing else', (kafka) => {
   let deployment: Deployment;
   let upstream: UpstreamDouble;
   let folders: readonly string[];
@@ -57,7 +57,7 @@ describeWithKafka('the session protocol on Kafka, by replicas that share nothing
     for (const folder of folders ?? []) await rm(folder, { recursive: true, force: true });
   });
 
-  test('what one takes the other knows at once', async () => {
+  test('each replica knows at once what the other recorded', async () => {
     const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
     for (let round = 0; round < 5; round++) {
       const { api_key } = await one.start('demo');
@@ -73,7 +73,7 @@ describeWithKafka('the session protocol on Kafka, by replicas that share nothing
     }
   });
 
-  test('a session goes on at another replica when the one that opened it is killed, and at a new one', async () => {
+  test('a session continues at another replica, and at a new one, when its first replica is killed', async () => {
     const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
     const { session_id, api_key } = await one.start('demo');
     const first = await one.chat(api_key);

@@ -6,7 +6,7 @@ import { servingOnScript } from './serving-on-script.ts';
 const on = servingOnScript(['--batch-size', '100']);
 const rl = rlClient(() => on.serving.url);
 
-test('a session key opens no session and sees none; what is no session key ends and rewards none', async () => {
+test('a session key can neither open nor list sessions; only a valid session key can reward or end one', async () => {
   const { api_key } = await rl.start('demo');
   for (const refused of [
     await rl.post('/rl/start_session', api_key, { task_id: 'x' }),
@@ -19,7 +19,7 @@ test('a session key opens no session and sees none; what is no session key ends 
   await rl.post('/rl/end_session', api_key);
 });
 
-test('the key alone says which session it is; the turn type is still told', async () => {
+test('the key alone determines the session; the turn type is still declared', async () => {
   const { api_key, session_id } = await rl.start('demo');
   const body = { model: 'clawloop', user: 'somebody', messages: [{ role: 'user', content: 'hi' }] };
   const headers = { 'x-session-id': 'another', 'x-turn-type': 'side' };
@@ -34,7 +34,7 @@ test('the key alone says which session it is; the turn type is still told', asyn
   expect((await feedback(foreign)).status).toBe(404);
   const goesOn = { model: 'clawloop', input: 'and then?', previous_response_id: foreign };
   expect((await rl.post('/v1/responses', api_key, goesOn)).status).toBe(400);
-  // of another session of the client's own, there is nothing to end here
+  // a header for another session of the client has no effect here
   expect((await rl.post('/v1/sessions/end', api_key, { session: 'another' })).status).toBe(404);
   const done = { 'x-session-id': 'another', 'x-session-done': 'true' };
   expect((await rl.post('/v1/chat/completions', api_key, body, done)).status).toBe(200);
@@ -43,7 +43,7 @@ test('the key alone says which session it is; the turn type is still told', asyn
   );
   expect((await rl.post('/v1/sessions/end', api_key)).body.session).toBe(session_id);
   expect(await rl.post('/rl/set_reward', api_key, { reward: 1 })).toMatchObject({ status: 410 });
-  // by the name of the session, under the key that opened it
+  // by the name of the session, with the key that opened it
   const named = { session: elsewhere.session_id };
   expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(202);
   expect((await rl.post('/v1/sessions/end', undefined, named)).status).toBe(404);
@@ -53,7 +53,7 @@ test('the key alone says which session it is; the turn type is still told', asyn
   });
 });
 
-test('nothing is seen across access keys, and the keys of sessions go with the access key that opened them', async () => {
+test('access keys are isolated, and a session key becomes invalid with the access key that opened it', async () => {
   const local = await rl.start('keyless');
   const keys = (...argv: readonly string[]) =>
     clawloop(['keys', ...argv, '--data-folder', on.folder.data.root]);

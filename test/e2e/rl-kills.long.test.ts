@@ -12,21 +12,21 @@ const KILLS = 8;
 
 const on = scriptForEach();
 
-/** What a client was told of one session. */
-type Told = {
+/** The confirmations of one session that a client received. */
+type Confirmed = {
   readonly session: string;
   readonly answers: string[];
   readonly rewards: { readonly id: string; readonly score: number }[];
   ended: number | undefined;
 };
 
-test('whatever a client was told before a SIGKILL, at any moment, is true after it', async () => {
-  // room for all that a fast machine says
+test('every confirmation before a SIGKILL, at any moment, is true after it', async () => {
+  // room for all sessions of a fast machine
   const start = () => on.start('--batch-size', '4096', '--max-sessions', '4096');
   await start();
   let isOver = false;
   const rl = rlClient(() => on.serving.url);
-  /** Asks again until there is an answer; a program whose server was restarted does no less. */
+  /** Retries until there is an answer, as a program does while its server restarts. */
   const ask = async (work: () => Promise<RlAnswer>): Promise<RlAnswer> => {
     for (;;) {
       const answer = await work().catch(() => undefined);
@@ -34,7 +34,7 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
       await delay(50);
     }
   };
-  const told: Told[] = [];
+  const confirmed: Confirmed[] = [];
   const client = async (seed: number): Promise<void> => {
     const random = createRandom(seed);
     let key: string | undefined;
@@ -42,13 +42,23 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
       const body = { task_id: `task-${seed}`, ...defined({ api_key: key }) };
       const started = await ask(() => rl.post('/rl/start_session', undefined, body));
       expect(started.status).toBe(200);
-      const mine: Told = { session: started.body.session_id, answers: [], rewards: [], ended: undefined };
-      told.push(mine);
+      const mine: Confirmed = {
+        session: started.body.session_id,
+        answers: [],
+        rewards: [],
+        ended: undefined,
+      };
+      confirmed.push(mine);
       await steps(rl, started.body.api_key, mine, random);
       key = random() < 0.5 ? started.body.api_key : undefined;
     }
   };
-  const steps = async ({ post }: RlClient, key: string, mine: Told, random: () => number): Promise<void> => {
+  const steps = async (
+    { post }: RlClient,
+    key: string,
+    mine: Confirmed,
+    random: () => number,
+  ): Promise<void> => {
     for (;;) {
       const act = random();
       if (act < 0.5) {
@@ -81,10 +91,10 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
     await until('it is gone', () => !on.serving.isAlive());
     await start();
   }
-  // a slow machine is up for little between two kills
+  // on a slow machine, serving is up only briefly between two kills
   const enough = (count: number) => count > 2 * CLIENTS;
-  await until('enough is told', () =>
-    [told, told.flatMap(({ rewards }) => rewards)].every(({ length }) => enough(length)),
+  await until('there are enough confirmations', () =>
+    [confirmed, confirmed.flatMap(({ rewards }) => rewards)].every(({ length }) => enough(length)),
   );
   isOver = true;
   await Promise.all(clients);
@@ -93,7 +103,7 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
   const lanes = new Map<string, string>();
   const seen = new Set<string>();
   for (const event of await on.folder.events('conversations')) {
-    if (seen.has(event.id)) continue; // a fact may stand twice
+    if (seen.has(event.id)) continue; // the log may contain a fact twice
     seen.add(event.id);
     if (event.type === 'session.started') lanes.set(event.data.session, event.subject);
     facts.set(event.subject, [...(facts.get(event.subject) ?? []), event]);
@@ -101,7 +111,7 @@ test('whatever a client was told before a SIGKILL, at any moment, is true after 
   const listed = new Map<string, { state: string; interaction_count: number; rewards: object[] }>(
     (await rl.get('/rl/sessions')).body.data.map((one: { session_id: string }) => [one.session_id, one]),
   );
-  for (const { session, answers, rewards, ended } of told) {
+  for (const { session, answers, rewards, ended } of confirmed) {
     const own = facts.get(lanes.get(session)!)!;
     const end = own.findIndex(({ type }) => type === 'session.ended');
     const before = end < 0 ? own : own.slice(0, end);

@@ -5,7 +5,7 @@ import { rlClient } from './rl-client.ts';
 
 const on = loopOnFolder();
 
-test('rewarded sessions become a version; one that is left alone ends by itself, and 429 says when there is room', async () => {
+test('rewarded sessions become a version; an idle session times out, and 429 announces when there is room', async () => {
   await on.start(
     '--backend',
     'wasm',
@@ -19,7 +19,7 @@ test('rewarded sessions become a version; one that is left alone ends by itself,
     '200',
   );
   const rl = rlClient(() => on.loop.url);
-  // two sessions of some answers are as many as two versions consume: serving knows the collector's settings
+  // two sessions fill two versions; serving knows the collector's settings
   const [first, left] = await Promise.all([rl.start('a'), rl.start('b')]);
   const third = () => rl.post('/rl/start_session', undefined, { task_id: 'e' });
   expect(await third()).toMatchObject({ status: 429, body: { error: { code: 'training_behind' } } });

@@ -47,7 +47,7 @@ test('a SIGKILL between any two steps loses no session, key, answer or reward', 
     session_id: refreshed.session_id,
     interaction_id: third,
   });
-  // a fact may stand twice
+  // the log may contain a fact twice
   const facts = [...new Map((await factsOf(session_id)).map((fact) => [fact.id, fact.type])).values()];
   expect(facts).toEqual([
     'session.started',
@@ -60,7 +60,7 @@ test('a SIGKILL between any two steps loses no session, key, answer or reward', 
   ]);
 });
 
-test('what one replica takes the other knows at once, also who speaks for what', async () => {
+test('each replica knows at once what the other recorded, including the session of each key', async () => {
   const [a, b] = await Promise.all([on.start(), on.start()]);
   const [one, two] = [rlClient(() => a.url), rlClient(() => b.url)];
   for (let round = 0; round < 5; round++) {
@@ -81,7 +81,7 @@ test('what one replica takes the other knows at once, also who speaks for what',
     const types = (await factsOf(session_id)).map(({ type }) => type);
     expect(types.filter((type) => type === 'feedback.given')).toHaveLength(2);
     expect(types.at(-1)).toBe('session.ended');
-    // nobody rewarded the one after it
+    // the later answer has no reward
     expect((await factsOf(after.session_id)).slice(-2)).toMatchObject([
       { type: 'feedback.given', data: { score: 0, interactionId: next } },
       { type: 'session.ended' },
@@ -89,7 +89,7 @@ test('what one replica takes the other knows at once, also who speaks for what',
   }
 });
 
-test('many refreshes of one key at the same time leave one session open, on two replicas too', async () => {
+test('many concurrent refreshes of one key leave one session open, also on two replicas', async () => {
   const [a, b] = await Promise.all([on.start('--batch-size', '100'), on.start('--batch-size', '100')]);
   const clients = [rlClient(() => a.url), rlClient(() => b.url)] as const;
   const { api_key } = await clients[0].start('first');
@@ -109,7 +109,7 @@ test('many refreshes of one key at the same time leave one session open, on two 
   expect(facts.find((fact) => fact.id === id)!.data).toMatchObject({ session: open[0] });
 });
 
-test('a refresh ends the session before it with what it earned; where there is no room nothing changes', async () => {
+test('a refresh ends the previous session with its reward; without room nothing changes', async () => {
   const serving = await on.start('--batch-size', '1', '--max-staleness', '1');
   const rl = rlClient(() => serving.url);
   const refused = async (key?: string) => {
@@ -118,10 +118,10 @@ test('a refresh ends the session before it with what it earned; where there is n
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     return answer.body.error.code;
   };
-  // two versions, and a session is taken to have three answers
+  // room for two versions; a session is assumed to have three answers
   const [one, two] = [await rl.start('one'), await rl.start('two')];
   expect(await refused()).toBe('training_behind');
-  // it has not answered anything, so that no sample of it will wait
+  // it has no answers, so no sample of it will wait
   const { session_id } = await rl.start('one', one.api_key);
   const before = [await rl.chat(one.api_key), await rl.chat(one.api_key)];
   const after = await rl.chat(one.api_key);
@@ -135,7 +135,7 @@ test('a refresh ends the session before it with what it earned; where there is n
   const endsAt = performance.now();
   const next = await rl.start('one', one.api_key);
   const held = await rl.post('/rl/start_session', undefined, { task_id: 'next' });
-  // its own samples are still to come, and hold places until they should have come: for three seconds
+  // its samples have not arrived yet, and keep their room for three seconds at most
   if (performance.now() - endsAt < 3_000)
     expect(held).toMatchObject({ status: 429, body: { error: { code: 'training_behind' } } });
   expect(next.api_key).toBe(one.api_key);
@@ -146,7 +146,7 @@ test('a refresh ends the session before it with what it earned; where there is n
     after,
     `${session_id}/ended`,
   ]);
-  // samples that wait take the place of a session
+  // waiting samples take the room of a session
   const log = await on.folder.openLog();
   await log.append(['s1', 's2', 's3'].map(waitingSample));
   await until('there is no room', async () => {
@@ -184,7 +184,7 @@ const waitingSample = (sampleId: string) =>
     },
   });
 
-test('so many sessions may be open and no more, over a restart too', async () => {
+test('the limit of open sessions also applies after a restart', async () => {
   const flags = ['--max-sessions', '2', '--batch-size', '100'];
   let serving = await on.start(...flags);
   const rl = rlClient(() => serving.url);
@@ -200,7 +200,7 @@ test('so many sessions may be open and no more, over a restart too', async () =>
   await rl.start('t');
 });
 
-test('a session that the sweeper ends for being idle is gone, and its key is good for another one', async () => {
+test('a session that the sweeper ends as idle has ended, and its key can start another one', async () => {
   const serving = await on.start();
   const rl = rlClient(() => serving.url);
   const { session_id, api_key } = await rl.start('demo');
@@ -215,7 +215,7 @@ test('a session that the sweeper ends for being idle is gone, and its key is goo
       data: { lane, key, session: session_id, reason: 'idle', epoch: `${session_id}/started`, last: seen },
     });
   };
-  await log.append([idle(`${session_id}/started`, 1)]); // out of date: it saw no answer
+  await log.append([idle(`${session_id}/started`, 1)]); // outdated: it saw no answer
   expect((await rl.post('/rl/set_reward', api_key, { reward: 1, interaction_id: last })).status).toBe(200);
   const reward = (await factsOf(session_id)).findLast(({ type }) => type === 'feedback.given')!;
   await log.append([idle(reward.id, 2)]);
@@ -225,7 +225,7 @@ test('a session that the sweeper ends for being idle is gone, and its key is goo
   expect((await rl.start('demo', api_key)).session_id).not.toBe(session_id);
 });
 
-test('replicas without a common folder share the secret of the settings; a key of another secret is none', async () => {
+test('replicas without a common folder share the secret of the settings; a key with another secret is invalid', async () => {
   const secret = ['--session-secret', 'the same on all replicas'];
   const a = await on.start(...secret);
   const { api_key } = await rlClient(() => a.url).start('demo');
@@ -237,7 +237,7 @@ test('replicas without a common folder share the secret of the settings; a key o
   expect((await rlClient(() => c.url).post('/rl/end_session', api_key)).status).toBe(401);
 });
 
-test('while the log takes nothing a session goes on, its rewards wait, and none is opened', async () => {
+test('while the log is unavailable a session continues, its rewards wait, and none is opened', async () => {
   const serving = await on.start('--append-timeout-ms', '100');
   const rl = rlClient(() => serving.url);
   const { session_id, api_key } = await rl.start('demo');
@@ -255,7 +255,7 @@ test('while the log takes nothing a session goes on, its rewards wait, and none 
   expect((await rl.post('/chat/completions', api_key, {})).status).toBe(400);
   lock.exec('ROLLBACK');
   lock.close();
-  await until('all of it is in the log', async () => {
+  await until('everything is in the log', async () => {
     const types = new Map((await factsOf(session_id)).map((fact) => [fact.id, fact.type]));
     return [...types.values()].at(-1) === 'session.ended' ? types : undefined;
   });

@@ -15,7 +15,7 @@ test.each([
   ['infinity as a large number', '{"reward": 1e999}'],
   ['NaN as Python writes it', '{"reward": NaN}'],
   ['infinity as Python writes it', '{"interaction_id": null, "reward":-Infinity}'],
-])('a reward that is none is refused by its name: %s', async (_, body) => {
+])('an invalid reward is refused by the name of its field: %s', async (_, body) => {
   const { api_key } = await rl.start('demo');
   await rl.chat(api_key);
   const refused = await rl.post('/rl/set_reward', api_key, body);
@@ -24,7 +24,7 @@ test.each([
   await rl.post('/rl/end_session', api_key, { discard: true });
 });
 
-test('an advantage is finite, a task is named, a body is JSON', async () => {
+test('advantages that are not finite, tasks without a name and bodies that are not JSON are refused', async () => {
   const { api_key } = await rl.start('demo');
   await rl.chat(api_key);
   for (const advantage of ['1', 'NaN', '1e999', '-1e308'])
@@ -47,7 +47,7 @@ test('an advantage is finite, a task is named, a body is JSON', async () => {
   await rl.post('/rl/end_session', api_key);
 });
 
-test('a reward is for an answer of the session; before the first one there is none', async () => {
+test('a reward needs an answer of the session, so there is none before the first answer', async () => {
   const [mine, other] = [await rl.start('a'), await rl.start('b')];
   const none = await rl.post('/rl/set_reward', mine.api_key, { reward: 1 });
   expect(none).toMatchObject({ status: 400, body: { error: { code: 'nothing_to_reward' } } });
@@ -61,7 +61,7 @@ test('a reward is for an answer of the session; before the first one there is no
   for (const { api_key } of [mine, other]) await rl.post('/rl/end_session', api_key);
 });
 
-test('a session that ends without any reward has earned 0 with its last answer; one without answers, or taken back, nothing', async () => {
+test('a session that ends without a reward gives its last answer 0; an empty or discarded session has no reward', async () => {
   const [plain, empty, discarded] = [await rl.start('a'), await rl.start('b'), await rl.start('c')];
   await rl.chat(plain.api_key);
   const last = await rl.chat(plain.api_key);

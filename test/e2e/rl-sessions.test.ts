@@ -6,7 +6,7 @@ import { sessionFacts } from './session-facts.ts';
 const on = servingOnScript(['--batch-size', '100']);
 const rl = rlClient(() => on.serving.url);
 
-test('a session is opened, asked, rewarded and ended, and all of it stands in the log', async () => {
+test('start, chat, rewards and end of a session are in the log', async () => {
   const { session_id, api_key } = await rl.start('demo');
   expect(session_id).toMatch(/^demo-[0-9a-f]{16}$/);
   expect(api_key).toMatch(/^sk-sess-[\w-]{60,}$/);
@@ -54,7 +54,7 @@ test('a session is opened, asked, rewarded and ended, and all of it stands in th
     expect(text).not.toContain(api_key);
 });
 
-test('X-Session-Done ends the session with its answer, which has earned 0 unless a reward came', async () => {
+test('X-Session-Done ends the session with its answer, whose reward is 0 by default', async () => {
   const { api_key, session_id } = await rl.start('demo');
   const body = { model: 'clawloop', messages: [{ role: 'user', content: 'bye' }] };
   const { body: answer } = await rl.post('/chat/completions', api_key, body, { 'x-session-done': 'true' });
@@ -66,7 +66,7 @@ test('X-Session-Done ends the session with its answer, which has earned 0 unless
   expect(await rl.post('/chat/completions', api_key, body)).toMatchObject({ status: 410 });
 });
 
-test('an answer that is still on its way when its session ends is told whole, and is none of the session', async () => {
+test('an answer in progress when its session ends is sent whole, but does not belong to the session', async () => {
   const { api_key, session_id } = await rl.start('demo');
   const first = await rl.chat(api_key);
   const gate = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ test('an answer that is still on its way when its session ends is told whole, an
   expect((await rl.post('/rl/end_session', api_key)).body.interaction_count).toBe(1);
 });
 
-test('who opened a session and lost its key ends it by its name', async () => {
+test('a client that lost a session key can end the session by its name', async () => {
   const { session_id, api_key } = await rl.start('lost');
   await rl.chat(api_key);
   const byName = { session_id, discard: true };
@@ -100,7 +100,7 @@ test('who opened a session and lost its key ends it by its name', async () => {
     status: 403,
     body: { error: { code: 'not_for_session_keys' } },
   });
-  const next = await rl.start('next', api_key); // has ended the one before; its key speaks for the next one
+  const next = await rl.start('next', api_key); // this ended the previous session; the key now belongs to the next one
   expect(await rl.post('/rl/end_session', undefined, byName)).toMatchObject({
     status: 200,
     body: { session_id, interaction_count: 1 },

@@ -14,7 +14,7 @@ const State = z.object({
   states: z.array(z.string()),
 });
 
-/** A training server that can be killed and started again at the same address, with its saved states. */
+/** A training server that can be killed and restarted at the same address, with its saved states. */
 export type ServerProcess = {
   readonly url: () => string;
   readonly start: () => Promise<void>;

@@ -16,7 +16,7 @@ const withKey = ({ url }: ServingProcess, apiKey: string) =>
 const chat = (client: OpenAI) =>
   client.chat.completions.create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }] });
 
-/** Asks under another name than the address: what a page does whose name was rebound to this machine. */
+/** Sends a request under a foreign host name, like a web page whose name was rebound to this machine. */
 const statusUnder = (serving: ServingProcess, host: string, path = '/v1/models') =>
   new Promise<number | undefined>((resolve, reject) => {
     const call = request(`${serving.url}${path}`, { headers: { host } }, (response) => {
@@ -32,7 +32,7 @@ test('without a key the server stays on loopback', async () => {
   expect(text).toMatch(/refusing to listen on 0\.0\.0\.0 without an access key: .*clawloop keys create/);
 });
 
-test('beyond loopback /metrics is for who has a key; whether it is well, anybody may ask', async () => {
+test('beyond loopback /metrics requires a key; the health routes do not', async () => {
   const serving = await on.start('--host', '0.0.0.0', '--api-key', 'a-key-of-this-test');
   const url = serving.url.replace('0.0.0.0', '127.0.0.1');
   const status = async (path: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -48,14 +48,14 @@ test('beyond loopback /metrics is for who has a key; whether it is well, anybody
     expect(await status(spelling, { authorization: `Bearer ${api_key}` }), spelling).toBe(403);
 });
 
-test('a port that is taken is said plainly', async () => {
+test('a taken port is reported clearly', async () => {
   const { port } = new URL(on.upstream.url);
   const { code, text } = await on.folder.startInVain(['--port', port, ...on.engine]);
   expect(code).toBe(2);
   expect(text).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
 });
 
-test('no key is needed until one is made; from then on it is, at once', async () => {
+test('no key is required until the first key exists; from then on it is required at once', async () => {
   const serving = await on.start();
   await chat(serving.client);
   expect(await statusUnder(serving, 'evil.example')).toBe(403);
@@ -77,7 +77,7 @@ test('no key is needed until one is made; from then on it is, at once', async ()
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
   expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
   expect(await statusUnder(serving, 'evil.example', '/readyz')).toBe(401);
-  // a reverse proxy on this machine asks from loopback too
+  // a reverse proxy on this machine also connects from loopback
   for (const path of [
     '/v1/models',
     '/v1/models/clawloop',
@@ -103,7 +103,7 @@ test('no key is needed until one is made; from then on it is, at once', async ()
   expect(foreign.status).toBe(404);
 });
 
-test('feedback is of an answer that the key was given, also after a restart; else no fact comes of it', async () => {
+test("feedback is recorded only for the key's own answers, also after a restart", async () => {
   const serving = await on.start();
   const ann = await createAccessKey(on.folder.data.keys, 'ann');
   const bob = await createAccessKey(on.folder.data.keys, 'bob');
@@ -127,7 +127,7 @@ test('feedback is of an answer that the key was given, also after a restart; els
   expect(given.map(({ data }) => data)).toMatchObject([{ interactionId: hers.id, key: ann.id }]);
 });
 
-test('what is not available for a while is one line in the log, without a trace', async () => {
+test('a temporary failure is one line in the log, without a stack trace', async () => {
   const serving = await on.start();
   await writeFile(on.folder.data.keys, '{"keys": 5}');
   expect((await fetch(`${serving.url}/v1/models?x=1`)).status).toBe(503);
@@ -137,7 +137,7 @@ test('what is not available for a while is one line in the log, without a trace'
       .output()
       .split('\n')
       .filter((line) => line.includes('/v1/models?x=1'));
-  await until('it is said', () => said().length > 0);
+  await until('the line is logged', () => said().length > 0);
   expect(said().map((line) => JSON.parse(line))).toMatchObject([
     {
       level: 40,
@@ -148,7 +148,7 @@ test('what is not available for a while is one line in the log, without a trace'
   expect(said()[0]).not.toContain('stack');
 });
 
-test('a key of the settings lets the server listen beyond loopback; its requests are limited in number', async () => {
+test('a configured key lets the server listen beyond loopback; its number of requests is limited', async () => {
   const more = ['--host', '0.0.0.0', '--api-key', 'a-configured-key', '--max-concurrent-per-key', '2'];
   const serving = await on.start(...more);
   const client = new OpenAI({

@@ -38,7 +38,7 @@ describe('several adapters behind vLLM', () => {
     return answer.choices[0]!.message.content;
   };
 
-  test('each is a LoRA adapter there under its own name, and moves alone', async () => {
+  test('each is a LoRA adapter of vLLM under its own name, and changes versions independently', async () => {
     const log = await folder.openLog();
     const promoteNext = async (adapter: string, version: number) => {
       const one = { adapter, version, parent: version - 1, strength: version };
@@ -56,7 +56,7 @@ describe('several adapters behind vLLM', () => {
     expect(await ask('clawloop:bob')).toBe(`I am ${bob}.`);
     const next = await promoteNext('alice', 2);
     await becomes('clawloop', next);
-    await until('what is needed is loaded and no more', () => !vllm.adapters.has(alice));
+    await until('only the required versions are loaded', () => !vllm.adapters.has(alice));
     expect([...vllm.adapters.keys()].sort()).toEqual([next, bob].sort());
     expect(await ask('clawloop:bob@base')).toBe('I am base-model.');
   });

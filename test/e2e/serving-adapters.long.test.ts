@@ -11,7 +11,7 @@ type Answer = {
   readonly version: number;
 };
 const neverEnds = { 1202: -100, 1200: -100 };
-/** Long enough to be kept for those who begin alike. */
+/** Long enough for the prefix cache. */
 const long = `Tell me about it. ${'The same words come again and again. '.repeat(12)}`;
 
 describe('several adapters behind one serving', () => {
@@ -54,9 +54,9 @@ describe('several adapters behind one serving', () => {
     return { text: message.content, logProbs: logprobs!.content!.map(({ logprob }) => logprob), version };
   };
 
-  test('each moves alone while both are chatted with, and no answer is of the other one', async () => {
+  test('each changes versions independently during chats with both, and no answer is from the other one', async () => {
     const before = await ask('clawloop:bob', 'how are you?');
-    expect(await ask('clawloop', 'how are you?')).toEqual(before); // the base is theirs in common
+    expect(await ask('clawloop', 'how are you?')).toEqual(before); // both share the base
     const heard: (Answer & { readonly adapter: string; readonly question: string })[] = [];
     const talking = new AbortController();
     const people = ['alice', 'bob'].map(async (adapter) => {
@@ -89,11 +89,11 @@ describe('several adapters behind one serving', () => {
     expect(await serving.metric('clawloop_engine_versions')).toBeLessThanOrEqual(4);
   });
 
-  test('what one has read helps the other to nothing: the same words are other keys and values', async () => {
+  test('the prompt cache of one adapter is not used for the other, since its keys and values differ', async () => {
     await promoteNext('alice', 1, 1);
     await promoteNext('bob', 1, 2);
     await Promise.all([isServed('alice', 1), isServed('bob', 1)]);
-    /** Prompt tokens that were known already, once the prompts of all answers are counted. */
+    /** Prompt tokens that were cached, once the prompts of all answers are counted. */
     const known = async () => {
       const [all, read] = ['clawloop_serving_tokens_total', 'clawloop_engine_prompt_tokens'] as const;
       await until(
@@ -115,7 +115,7 @@ describe('several adapters behind one serving', () => {
     expect([bob, alice]).toEqual(afresh);
   });
 
-  test('a key for one adapter means it by every name, and finds no other', async () => {
+  test('a key for one adapter gets it under every name, and can use no other', async () => {
     await promoteNext('bob', 1, 2);
     await isServed('bob', 1);
     const data = ['--data-folder', folder.data.root];
@@ -159,7 +159,7 @@ describe('several adapters behind one serving', () => {
       });
     expect(await respond(bob, 'clawloop:alice')).toMatchObject(missing);
 
-    // what one said the other does not go on from, whoever asks
+    // no caller can continue an answer of one adapter with the other
     const { body: said } = await respond(all, 'clawloop:bob');
     const more = { previous_response_id: said.id };
     expect((await respond(all, 'clawloop:bob', more)).status).toBe(200);
@@ -179,14 +179,14 @@ describe('several adapters behind one serving', () => {
       'clawloop:bob@v1',
     ]);
 
-    // a session is of the adapter of its key
+    // a session has the adapter of its key
     const { body: session } = await post(bob, '/rl/start_session', { task_id: 'task' });
     expect(await chat(session.api_key, 'clawloop')).toMatchObject({ body: { clawloop: { version: 1 } } });
     expect(await chat(session.api_key, 'clawloop:alice')).toMatchObject(missing);
     expect(await post(bob, '/rl/start_session', { task_id: 'x', model: 'clawloop:alice' })).toMatchObject(
       missing,
     );
-    // of a key for all, that of the model, and of the session before
+    // with a key for all adapters, it has the adapter of `model`, or of the previous session
     const begin = async (more: object) =>
       (await post(all, '/rl/start_session', { task_id: 'x', ...more })).body;
     const { api_key } = await begin({ model: 'clawloop:bob' });
@@ -201,17 +201,17 @@ describe('several adapters behind one serving', () => {
         ? [(data as { readonly adapter: string }).adapter]
         : [],
     );
-    // bob's own three, alice's and bob's of the key for all, two responses, the session and its answer
+    // one of alice's with the key for all; the others are bob's: chats, responses and sessions with their answers
     expect(adapters.sort()).toEqual(['alice', ...Array(11).fill('bob')]);
     const lanes = new Set(
       facts.flatMap(({ type, subject, data }) =>
         type === 'interaction.completed' && (data as { key: string }).key !== undefined ? [subject] : [],
       ),
     );
-    expect(lanes.size).toBe(5); // bob's key, two sessions, and of the other key one for each adapter
+    expect(lanes.size).toBe(5); // bob's key, two sessions, and one for each adapter of the other key
   });
 
-  test('one that cannot be loaded keeps nobody from the others', async () => {
+  test('an adapter that cannot be loaded does not block the others', async () => {
     await promoteNext('alice', 1, 1);
     await isServed('alice', 1);
     await promoteNext('bob', 1, 1, { baseDigest: 'another' });

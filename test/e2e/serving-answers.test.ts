@@ -15,7 +15,7 @@ const writeAgain = async (messages: readonly ChatMessage[]): Promise<readonly nu
 describe('answers, as the official client sees them', () => {
   const on = servingForSuite(['--backend', 'auto']);
 
-  test('an answer comes whole, and its fact holds what was sampled', async () => {
+  test('an answer is sent whole, and its record contains the sampled tokens', async () => {
     const { data: answer, response } = await on.serving.client.chat.completions
       .create({ model: 'qwen3-4b', messages: [user('hello')], max_tokens: 8, temperature: 0.8 })
       .withResponse();
@@ -41,7 +41,7 @@ describe('answers, as the official client sees them', () => {
     expect(fact.tokens!.effectiveTemperature).toBe(0.8);
   });
 
-  test('a stream says the same as the whole answer to the same seed', async () => {
+  test('with the same seed, a stream has the same content as the whole answer', async () => {
     const request = { model: 'clawloop', messages: [user('tell me more')], max_tokens: 24, seed: 7 };
     const whole = await on.serving.client.chat.completions.create({
       ...request,
@@ -104,7 +104,7 @@ describe('answers, as the official client sees them', () => {
     });
     const cut = await on.folder.interaction(long.id);
     expect(cut.windowCut!.systemCharacters).toBeGreaterThan(0);
-    // what the policy saw can be written again
+    // the policy's prompt can be rendered again
     const { messages } = cut.templateInput!;
     expect(await writeAgain(messages!)).toEqual(cut.tokens!.promptIds);
     expect(clamped).not.toHaveProperty('templateInput');

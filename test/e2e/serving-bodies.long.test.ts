@@ -103,7 +103,7 @@ describe('bodies', () => {
     expect(await refused.json()).toMatchObject({ error: { param: expect.stringContaining(param) } });
   });
 
-  test('what a key has under way is bounded, and what it announces counts', async () => {
+  test('the open bytes of a key are limited, including announced ones', async () => {
     await begin('/v1/chat/completions', { length: 2_900_000 });
     const body = JSON.stringify({ ...ask, metadata: { padding: 'x'.repeat(1_500_000) } });
     await until('the announced bytes count', async () => {
@@ -114,10 +114,13 @@ describe('bodies', () => {
       return true;
     });
     for (const socket of sockets) socket.destroy();
-    await until('they count no more', async () => (await post('/v1/chat/completions', body)).status === 200);
+    await until(
+      'they no longer count',
+      async () => (await post('/v1/chat/completions', body)).status === 200,
+    );
   });
 
-  test('a body that does not come is refused in time, and its connection is closed', async () => {
+  test('a body that does not arrive is refused in time, and its connection is closed', async () => {
     const { socket, heard } = await begin('/v1/chat/completions');
     await once(socket, 'close');
     expect(heard()).toMatch(/^HTTP\/1.1 408 /);
@@ -132,7 +135,7 @@ describe('bodies', () => {
     expect(heard().toLowerCase()).toContain('connection: close');
   });
 
-  test('whoever opens many connections and sends nothing keeps nobody out', async () => {
+  test('a client with many idle connections blocks no other client', async () => {
     const { port, hostname } = new URL(on.serving.url);
     for (let count = 0; count < 60; count++) {
       const socket = connect(Number(port), hostname).on('error', () => {});

@@ -42,7 +42,7 @@ describe('several answers to one request', () => {
     );
     const sampled = facts.reduce((sum, { tokens }) => sum + tokens!.responseIds.length, 0);
     expect(four.usage).toMatchObject({ prompt_tokens: one.usage!.prompt_tokens, completion_tokens: sampled });
-    // the prompt was known, and none of the choices read it again
+    // the prompt was cached, and none of the choices read it again
     const known = Math.floor((one.usage!.prompt_tokens - 1) / 64) * 64;
     expect(known).toBeGreaterThan(0);
     expect((await on.serving.metric('clawloop_engine_cached_prompt_tokens')) - before).toBe(4 * known);
@@ -53,7 +53,7 @@ describe('several answers to one request', () => {
     expect(alone.choices[0]!.message.content).toBe(texts[2]);
   });
 
-  test('of a new prompt one choice reads all, the others what is left of the last block', async () => {
+  test('one choice reads the whole new prompt, the others only the rest after the last full block', async () => {
     const fresh = { ...prompt, messages: [user('and of the hills, '.repeat(12))], max_tokens: 2 };
     const { id, usage } = await on.serving.client.chat.completions.create({ ...fresh, n: 3 });
     const cached = (await factsOf(on.folder, id)).map((fact) => fact.usage.cachedPromptTokens!);
@@ -63,7 +63,7 @@ describe('several answers to one request', () => {
     expect(usage!.prompt_tokens_details!.cached_tokens).toBe(cached[0]);
   });
 
-  test('a stream tells its choices side by side, ends each of them, and counts all', async () => {
+  test('a stream sends its choices side by side, ends each of them, and counts the tokens of all', async () => {
     const request = { ...prompt, max_tokens: 10, seed: 5, n: 3 };
     const whole = await on.serving.client.chat.completions.create(request);
     const stream = await on.serving.client.chat.completions.create({
@@ -96,7 +96,7 @@ describe('several answers to one request', () => {
     expect(order.indexOf(1)).toBeLessThan(order.lastIndexOf(0)); // not one after the other
   });
 
-  test('the helpers of the official client put the choices together', async () => {
+  test('the helpers of the official client assemble the choices', async () => {
     const request = { ...prompt, max_tokens: 6, seed: 9, n: 2 };
     const whole = await on.serving.client.chat.completions.create(request);
     const final = await on.serving.client.chat.completions.stream(request).finalChatCompletion();
@@ -105,7 +105,7 @@ describe('several answers to one request', () => {
     );
   });
 
-  test('more than the server gives are refused by name, and more than may wait are told to come again', async () => {
+  test('more choices than the server allows are refused by name; more than may wait get Retry-After', async () => {
     const ask = (n: number) => on.serving.client.chat.completions.create({ ...prompt, max_tokens: 200, n });
     const refused = {
       status: 400,
@@ -124,7 +124,7 @@ describe('several answers to one request', () => {
     expect(tokens.every(({ message }) => message.content !== null)).toBe(true);
   });
 
-  test('a client that goes away ends all choices, and each that had begun is a fact', async () => {
+  test('a disconnect ends all choices, and every choice that had begun is recorded', async () => {
     const stop = new AbortController();
     const stream = await on.serving.client.chat.completions.create(
       { ...prompt, max_tokens: 400, n: 3, stream: true, temperature: 1.5 },
@@ -163,7 +163,7 @@ describe('several answers to one request', () => {
 describe('several answers of an upstream engine', () => {
   const on = servingOnScript(givesTokens);
 
-  test('`n` is asked for there, and each choice is told apart', async () => {
+  test('`n` is sent to the engine, and the choices are kept apart', async () => {
     const piece = (index: number, text: string, id: number, reason: string | null = null) =>
       deltaFrame(
         { content: text },

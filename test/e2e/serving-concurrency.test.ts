@@ -4,10 +4,10 @@ import { servingForSuite } from './serving-process.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
 
-describe('many at once', () => {
+describe('many requests at once', () => {
   const on = servingForSuite(['--backend', 'auto']);
 
-  test('a client that goes away stops its answer, and that is recorded', async () => {
+  test('a disconnect stops the answer, and the disconnect is recorded', async () => {
     const leave = async (): Promise<string> => {
       const stop = new AbortController();
       const stream = await on.serving.client.chat.completions.create(
@@ -26,13 +26,13 @@ describe('many at once', () => {
       }
       return id;
     };
-    // the answer may have ended before a client that is late has gone away
+    // the answer may end before a slow client disconnects
     const fact = await until(
       'an answer is stopped',
       async () => {
         const id = await leave();
-        const told = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
-        return told.finishReason === 'aborted' && told.tokens!.responseIds.length < 400 && told;
+        const recorded = await until('the fact', () => on.folder.interaction(id).catch(() => undefined));
+        return recorded.finishReason === 'aborted' && recorded.tokens!.responseIds.length < 400 && recorded;
       },
       30_000,
     );
@@ -42,7 +42,7 @@ describe('many at once', () => {
     ).toBe(true);
   });
 
-  test('eight streams share their steps, and health answers between two chunks', async () => {
+  test('eight streams share their steps, and the health route answers between two chunks', async () => {
     const [steps, moved] = [
       await on.serving.metric('clawloop_engine_steps'),
       await on.serving.metric('clawloop_engine_step_sequences'),

@@ -16,7 +16,7 @@ const asks = (origin: string) => ({
 });
 const allowed = (response: Response) => response.headers.get('access-control-allow-origin');
 
-describe('where the origin of a page may ask', () => {
+describe('with an allowed origin', () => {
   const on = servingOnScript(['--cors-origins', `${page},app://notes`, '--api-key', key], saysHi);
   const client = (origin: string) =>
     new OpenAI({
@@ -26,7 +26,7 @@ describe('where the origin of a page may ask', () => {
       defaultHeaders: { origin },
     });
 
-  test('it is let through before it shows its key, and reads whole answers and streams', async () => {
+  test('its preflight needs no key, and the page can read whole answers and streams', async () => {
     const before = await fetch(`${on.serving.url}${chat}`, asks(page));
     expect([before.status, allowed(before)]).toEqual([204, page]);
     expect(before.headers.get('access-control-allow-methods')).toContain('POST');
@@ -42,7 +42,7 @@ describe('where the origin of a page may ask', () => {
     expect(await streamed.text()).toContain('[DONE]');
   });
 
-  test('it reads refusals too, in their own shape', async () => {
+  test('it can also read refusals, in the shape of the API', async () => {
     for (const [path, status] of [
       [chat, 401],
       ['/v1/embeddings', 401],
@@ -53,7 +53,7 @@ describe('where the origin of a page may ask', () => {
     }
   });
 
-  test('another origin is not, and none reads the figures', async () => {
+  test('another origin is not allowed, and no origin can read the metrics', async () => {
     const other = await fetch(`${on.serving.url}${chat}`, asks('https://other.example'));
     expect(allowed(other)).toBeNull();
     const headers = { authorization: `Bearer ${key}` };
@@ -72,17 +72,17 @@ describe('where the origin of a page may ask', () => {
   });
 });
 
-describe('where none may', () => {
+describe('without allowed origins', () => {
   const on = servingForSuite();
 
-  test('a page hears nothing of it, and to ask beforehand is no method', async () => {
+  test('a page cannot read answers, and a preflight gets 405', async () => {
     const before = await fetch(`${on.serving.url}${chat}`, asks(page));
     expect([before.status, allowed(before)]).toEqual([405, null]);
     const models = await fetch(`${on.serving.url}/v1/models`, { headers: { origin: page } });
     expect([models.status, allowed(models)]).toEqual([200, null]);
   });
 
-  test('what is no origin ends the start', async () => {
+  test('an invalid origin ends the start', async () => {
     const { code, text } = await on.folder.startInVain(['--cors-origins', 'https://page.example/path']);
     expect(code).not.toBe(0);
     expect(text).toContain('cors');

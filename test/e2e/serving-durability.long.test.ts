@@ -7,7 +7,7 @@ import { type ServingFolder, type ServingProcess, servingFolder } from './servin
 
 type Marked = { readonly clawloop?: { readonly recorded: boolean } };
 
-describe('when the log takes no facts', () => {
+describe('while the log stores no events', () => {
   let folder: ServingFolder;
   let lock: DatabaseSync | undefined;
   beforeEach(async () => {
@@ -19,9 +19,9 @@ describe('when the log takes no facts', () => {
     await folder.dispose();
   });
 
-  /** Holds the write lock of the log's database, as a stuck process would. */
+  /** Takes the write lock of the log's database, as a stuck process does. */
   const blockLog = async () => {
-    // what serving says of its start is not to be among what waits
+    // the events of serving's start must not wait in the outbox
     await until('the start is recorded', async () =>
       (await folder.events('training')).some(({ type }) => type === 'policy.loaded'),
     );
@@ -39,7 +39,7 @@ describe('when the log takes no facts', () => {
   const recordedIds = async () => (await folder.events('conversations')).map(({ id }) => id);
   const outbox = async () => (await readdir(folder.data.outbox)).filter((name) => name.endsWith('.json'));
 
-  test('they wait in the outbox, in their order, and get there when the log is back', async () => {
+  test('they wait in the outbox in order, and are appended when the log is back', async () => {
     const serving = await folder.start(['--append-timeout-ms', '100']);
     await blockLog();
     const ids: string[] = [];
@@ -53,9 +53,9 @@ describe('when the log takes no facts', () => {
     lock!.exec('ROLLBACK');
     await until('the outbox is empty', async () => (await outbox()).length === 0);
     const after = await chat(serving);
-    // it may wait there too, where the log takes longer than it was given
+    // it may wait there too, if the log is slower than the timeout
     await until('the last one is recorded', async () => (await recordedIds()).includes(after.id));
-    // Appends that were given up may still have landed: a fact can stand twice.
+    // An append may succeed after its timeout, so the log may contain an event twice.
     expect([...new Set(await recordedIds())]).toEqual([...ids, after.id]);
   });
 
@@ -72,7 +72,7 @@ describe('when the log takes no facts', () => {
     expect(await recordedIds()).toContain(id);
   });
 
-  test('and the outbox neither, chat answers all the same, and says so', async () => {
+  test('if the outbox fails too, chat still answers, marked as not recorded', async () => {
     const serving = await folder.start(['--append-timeout-ms', '50']);
     await blockLog();
     await rm(folder.data.outbox, { recursive: true, force: true });
@@ -104,7 +104,7 @@ describe('when the log takes no facts', () => {
     expect((await chat(serving)).recorded).toBe(true);
   });
 
-  test('a fact that no record can hold is written without bodies', async () => {
+  test('an event that exceeds the record size is written without bodies', async () => {
     const serving = await folder.start(['--max-record-bytes', '20000']);
     const answer = await serving.client.chat.completions.create({
       model: 'clawloop',
@@ -121,14 +121,14 @@ describe('when the log takes no facts', () => {
   });
 });
 
-describe('when serving is told to stop', () => {
+describe('when serving stops', () => {
   let folder: ServingFolder;
   beforeEach(async () => {
     folder = await servingFolder();
   });
   afterEach(() => folder.dispose());
 
-  test('an answer that has begun is finished and recorded first', async () => {
+  test('it first finishes and records an open answer', async () => {
     const serving = await folder.start();
     const stream = await serving.client.chat.completions.create({
       model: 'clawloop',

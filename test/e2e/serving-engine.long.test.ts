@@ -15,7 +15,7 @@ describe('the engine behind the endpoint', () => {
   });
   afterAll(() => folder.dispose());
 
-  test('what an earlier request has read is not read again, and the answer is the same', async () => {
+  test('a cached prompt is not read again, and the answer is the same', async () => {
     const serving = await folder.start();
     const ask = (messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) =>
       serving.client.chat.completions.create({
@@ -51,7 +51,7 @@ describe('the engine behind the endpoint', () => {
     await serving.stop();
   });
 
-  test('no key learns from the cache what another said, unless the keys share it', async () => {
+  test('no key can detect the prompts of another key in the cache, unless the keys share it', async () => {
     const create = (name: string) => createAccessKey(folder.data.keys, name);
     const [ann, bob, eve] = [await create('ann'), await create('bob'), await create('eve')];
     const rl = rlClient(() => serving.url);
@@ -81,7 +81,7 @@ describe('the engine behind the endpoint', () => {
     await rm(folder.data.keys);
   });
 
-  test('stop tokens end an answer, and min_p is noted', async () => {
+  test('stop tokens end an answer, and min_p is recorded', async () => {
     const serving = await folder.start();
     const ask = { model: 'clawloop', messages: [user('hello')], max_tokens: 10, temperature: 0.9, seed: 5 };
     const whole = await serving.client.chat.completions.create(ask);
@@ -99,7 +99,7 @@ describe('the engine behind the endpoint', () => {
     await serving.stop();
   });
 
-  test('where too many wait, the next is told when to come again', async () => {
+  test('if too many requests wait, the next one gets Retry-After', async () => {
     const serving = await folder.start(['--max-batch', '1', '--max-waiting', '2']);
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>

@@ -5,7 +5,7 @@ import { sglangFake } from '../upstream-fakes/sglang.ts';
 import { vllmFake } from '../upstream-fakes/vllm.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
 
-// Formats that a client asks for, as the engines are asked for them: they hold the answer to it themselves.
+// Formats that a client requires, in the form of each engine. The engines enforce them.
 
 type Calls = readonly { readonly path: string; readonly body: unknown }[];
 type Upstream = { readonly url: string; readonly calls: Calls; readonly stop: () => Promise<unknown> };
@@ -13,7 +13,7 @@ type Upstream = { readonly url: string; readonly calls: Calls; readonly stop: ()
 const schema = { type: 'object', properties: { a: { type: 'string' } }, not: { type: 'null' } };
 const named = { type: 'json_schema', json_schema: { name: 'n', schema } };
 
-/** What the engine got, and why the turn does not train. */
+/** The request to the engine, and why the turn does not train. */
 function behind(kind: 'vllm' | 'sglang', open: () => Promise<Upstream>, flags: readonly string[]) {
   let upstream: Upstream;
   let folder: ServingFolder;

@@ -17,7 +17,7 @@ const post = (path: string, body: unknown, headers: Readonly<Record<string, stri
   body: JSON.stringify(body),
 });
 
-/** Numbers at and beyond their limits, texts of every kind, and whatever JSON can hold. */
+/** Numbers at and beyond their limits, texts of every kind, and any other JSON. */
 const edge = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -103,7 +103,7 @@ const message = fc.record(
   { requiredKeys: ['role', 'content'] },
 );
 
-/** A sound request, short enough to be answered by the hundred. */
+/** A valid request that is short, because hundreds of them are answered. */
 const sound = { model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 };
 
 const fieldNames = [...Object.keys(requestFields), 'unknown_field', '__proto__', 'toString'];
@@ -202,7 +202,7 @@ const chat = fc.oneof(
   tools.map((more) => ({ ...sound, ...more })),
 );
 
-/** What an operator asks for. */
+/** Requests of operators. */
 export const operatorPaths = [
   '/v1/policy/rollback',
   '/v1/learning/pause',
@@ -213,7 +213,7 @@ export const operatorPaths = [
   '/v1/dead-letters/redrive',
 ] as const;
 
-/** Requests over the whole HTTP border. */
+/** Requests to all routes. */
 export const anyRequest: fc.Arbitrary<WireRequest> = fc.oneof(
   { weight: 10, arbitrary: chat.map((body) => post('/v1/chat/completions', body)) },
   { weight: 2, arbitrary: chat.map((body) => post('/chat/completions', { ...body, stream: true })) },

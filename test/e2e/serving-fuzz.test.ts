@@ -12,17 +12,17 @@ type Outcome = { readonly request: WireRequest; readonly status: number; readonl
 /** 202: the end of a session. */
 const isTaken = (status: number) => status === 200 || status === 202;
 
-describe('whatever comes over HTTP', () => {
+describe('every HTTP request', () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   beforeAll(async () => {
     folder = await servingFolder();
-    // A context this short keeps the sound ones among the requests short too.
+    // Such a short context also keeps the valid requests short.
     serving = await folder.start(['--context-tokens', '64', '--max-body-bytes', '100000']);
   });
   afterAll(() => folder.dispose());
 
-  test('is answered, or refused in the shape of OpenAI without a fact; nothing breaks', async () => {
+  test('is answered, or refused in the shape of OpenAI without an event; nothing crashes', async () => {
     const pool = new Pool(serving.url, { connections: AT_ONCE });
     const requests = fc.sample(anyRequest, { numRuns: REQUESTS, seed: 11 });
     const outcomes: Outcome[] = [];

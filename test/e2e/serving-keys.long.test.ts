@@ -18,7 +18,7 @@ async function create(
   return { secret: stdout.split('\n')[0]!, id, closes: stdout.includes('refuses requests without a key') };
 }
 
-/** Undefined where it was answered. */
+/** Undefined: it was answered. */
 const refusalOf = (apiKey: string, stream = false) =>
   new OpenAI({ baseURL: `${on.serving.url}/v1`, apiKey, maxRetries: 0 }).chat.completions
     .create({ model: 'clawloop', messages: [{ role: 'user', content: 'hi' }], stream })
@@ -30,7 +30,7 @@ const refusalOf = (apiKey: string, stream = false) =>
       (error: InstanceType<typeof OpenAI.APIError>) => error,
     );
 
-test('a key has its number of requests, and is told when to come again; others go on', async () => {
+test('a key over its limit of requests gets Retry-After; other keys continue', async () => {
   const [ann, bob] = [await create('ann', '--requests-per-minute', '2'), await create('bob')];
   expect([ann.closes, bob.closes]).toEqual([true, false]);
   expect(await refusalOf(ann.secret)).toBeUndefined();
@@ -74,7 +74,7 @@ test.each([
   expect(await refused.json()).toMatchObject({ error: { type, message: expect.stringContaining(message) } });
 });
 
-test('tokens count when they were taken, prompt and answer, streamed or not', async () => {
+test('tokens of prompt and answer count after the answer, streamed or not', async () => {
   const ann = await create('ann', '--tokens-per-day', '100');
   expect(await refusalOf(ann.secret)).toBeUndefined();
   expect(await refusalOf(ann.secret, true)).toBeUndefined();
@@ -83,7 +83,7 @@ test('tokens count when they were taken, prompt and answer, streamed or not', as
   expect(Number(refused!.headers!.get('retry-after'))).toBeGreaterThan(800);
 });
 
-test('whatever else a key asks for has a limit too, and no other key waits for it', async () => {
+test('other requests of a key also have a limit, which affects no other key', async () => {
   const [ann, bob] = [await create('ann', '--requests-per-minute', '2'), await create('bob')];
   const ask = async (path: string, apiKey: string, body?: object) => {
     const response = await fetch(`${on.serving.url}${path}`, {
@@ -129,14 +129,14 @@ test('requests for answers that are refused have a limit too, before they are re
   expect(refused).toEqual([400, 400, 400, 400, 429, 429]);
 });
 
-test('a key for one adapter opens no other', async () => {
+test('a key for one adapter cannot use another', async () => {
   const other = await create('ann', '--only-adapter', 'work');
   expect(await refusalOf(other.secret)).toMatchObject({ status: 403, code: 'key_of_another_adapter' });
   const own = await create('ann', '--only-adapter', 'default');
   expect(await refusalOf(own.secret)).toBeUndefined();
 });
 
-test('keys are shown without their secrets, and one that is removed is let in no more', async () => {
+test('keys are listed without their secrets, and a removed key is refused', async () => {
   const gone = await create('gone', '--tokens-per-minute', '1000');
   expect(await refusalOf(gone.secret)).toBeUndefined();
   const listed = await keys('list');
@@ -148,7 +148,7 @@ test('keys are shown without their secrets, and one that is removed is let in no
   expect((await keys('remove', gone.id)).stderr).toContain(`no key has the id ${gone.id}`);
 });
 
-test('a limit that is none is refused before a key is made', async () => {
+test('an invalid limit is refused before a key is created', async () => {
   const before = await readFile(on.folder.data.keys, 'utf8');
   for (const limit of ['0', '-1', 'many'])
     expect((await keys('create', 'ann', `--requests-per-minute=${limit}`)).code).toBe(2);

@@ -42,7 +42,7 @@ describe('lanes and sessions', () => {
     ]);
   });
 
-  test('sessions come from headers, and end when told', async () => {
+  test('headers name the session, and a header ends it', async () => {
     const answer = await on.serving.client.chat.completions.create(
       { model: 'clawloop', messages: [user('hello')], max_tokens: 2 },
       { headers: { 'x-session-id': 'chat-a:2', 'x-turn-type': 'main', 'x-session-done': 'true' } },
@@ -81,7 +81,7 @@ describe('lanes and sessions', () => {
     body: { error: { code: 'session_not_found', param: 'session' } },
   };
 
-  test('a session is ended by its name, once; a name that nobody used ends nothing', async () => {
+  test('a session ends by its name, once; an unused name ends nothing', async () => {
     const { lane } = await on.folder.interaction((await askIn('chat-b')).id);
     expect(await end('chat-b')).toEqual({
       status: 202,
@@ -95,11 +95,11 @@ describe('lanes and sessions', () => {
     for (const nobodys of ['chat-b', 'chat-none', 'never used', 'chat-chatcmpl-0'])
       expect(await end(nobodys), nobodys).toMatchObject(notFound);
     expect(await ends('chat-b')).toHaveLength(1);
-    await askIn('chat-b'); // it goes on
+    await askIn('chat-b'); // the session continues
     expect(await end('chat-b')).toMatchObject({ status: 202 });
   });
 
-  test('one that ended with its answer has nothing to end', async () => {
+  test('a session that ended with its answer cannot be ended again', async () => {
     expect(await end('chat-a')).toMatchObject(notFound);
   });
 });

@@ -9,30 +9,30 @@ import {
   usageFrame,
 } from './serving-upstream-double.ts';
 
-/** What the engine does with each request; a test changes it by `upstream.script`. */
+/** The engine's response to each request; a test changes it by `upstream.script`. */
 type Script = Parameters<UpstreamDouble['script']>[0];
 
 export type OnScript = {
   readonly folder: ServingFolder;
   readonly upstream: UpstreamDouble;
-  /** Settings that put a serving before the engine. */
+  /** Settings that connect a serving to the engine. */
   readonly engine: readonly string[];
-  /** The one that was started last. */
+  /** The latest started serving. */
   readonly serving: ServingProcess;
-  /** Starts one more on the same folder, before the same engine. */
+  /** Starts one more serving on the same folder, with the same engine. */
   readonly start: (...flags: readonly string[]) => Promise<ServingProcess>;
 };
 
-/** Says "hi", of 40 tokens asked and 10 answered. */
+/** Answers "hi", with a usage of 40 prompt tokens and 10 completion tokens. */
 export const saysHi: Script = (_, response) =>
   sendFrames(response, [deltaFrame({ content: 'hi' }), finishFrame('stop'), usageFrame(40, 10)]);
 
-/** Settings under which the answers of the engine can train: it gives token ids, and raw log-probs. */
+/** Settings under which the engine's answers can train: it returns token ids and raw log-probs. */
 export const givesTokens = ['--upstream-logprobs', 'raw', '--upstream-token-ids', 'true'] as const;
 
 /**
- * A serving before an engine that does as it is told: there from before the first test to after the last. Each
- * test finds the engine with `script`.
+ * A serving with a scripted engine for all tests of a suite. Before each test, the engine's script is reset to
+ * `script`.
  */
 export function servingOnScript(flags: readonly string[] = [], script = saysHi): OnScript {
   const { on, open, close } = scripted(script);
@@ -45,7 +45,7 @@ export function servingOnScript(flags: readonly string[] = [], script = saysHi):
   return on;
 }
 
-/** Each test starts what it needs, on a folder of its own before an engine of its own. */
+/** A new folder and a new engine for each test, which starts its own servings. */
 export function scriptForEach(script = saysHi): OnScript {
   const { on, open, close } = scripted(script);
   beforeEach(open);

@@ -3,7 +3,7 @@ import { EventRejected } from '../../shared/events/event-rejected.ts';
 import { createAccessKey, removeAccessKey } from '../../shared/runtime/access-keys.ts';
 import { servingForSuite } from './serving-process.ts';
 
-describe('what an operator asks serving for', () => {
+describe("an operator's requests to serving", () => {
   const on = servingForSuite(['--adapters', 'default,bob']);
   const ask = async (path: string, body: object = {}, key?: string) => {
     const response = await fetch(`${on.serving.url}${path}`, {
@@ -19,7 +19,7 @@ describe('what an operator asks serving for', () => {
   const training = async (type: string) =>
     (await on.folder.events('training')).filter((event) => event.type === type).map(({ data }) => data);
 
-  test('pause, resume and train now append what the commands append', async () => {
+  test('pause, resume and train now append the same events as the commands', async () => {
     expect(await ask('/v1/learning/pause', { reason: 'holidays' })).toMatchObject({ status: 200 });
     expect(await ask('/v1/learning/resume', { adapter: 'bob' })).toMatchObject({ status: 200 });
     expect(await ask('/v1/learning/now')).toMatchObject({ status: 200, body: { after: 0, recorded: true } });
@@ -69,8 +69,10 @@ describe('what an operator asks serving for', () => {
       expect(await ask(`/v1/turns/${action}`, { turn_id: id, at })).toMatchObject({ status: 200 });
     }
     const { lane, key, adapter } = answer;
-    const told = (await on.folder.events('conversations')).filter(({ type }) => !type.endsWith('.completed'));
-    expect(told.map(({ type, id: event, data }) => ({ type, event, data }))).toEqual([
+    const events = (await on.folder.events('conversations')).filter(
+      ({ type }) => !type.endsWith('.completed'),
+    );
+    expect(events.map(({ type, id: event, data }) => ({ type, event, data }))).toEqual([
       {
         type: 'interaction.withdrawn',
         event: `${id}/taken-back`,
@@ -80,7 +82,7 @@ describe('what an operator asks serving for', () => {
     ]);
   });
 
-  test('dead letters that can be read are put back once', async () => {
+  test('readable dead letters are put back once', async () => {
     const [paused] = (await on.folder.events('training')).filter(({ type }) => type === 'learning.paused');
     const log = await on.folder.openLog();
     await log.append([
@@ -102,7 +104,7 @@ describe('what an operator asks serving for', () => {
     expect(await ask('/v1/dead-letters/redrive')).toMatchObject({ body: { put_back: 0, letters: 1 } });
   });
 
-  test('once there are keys, only an operator may ask', async () => {
+  test('once there are keys, only an operator is allowed', async () => {
     const { keys } = on.folder.data;
     const [person, operator, ofBob] = [
       await createAccessKey(keys, 'ann'),

@@ -25,7 +25,7 @@ export type ServingProcess = {
   readonly pid: number;
   readonly isAlive: () => boolean;
   readonly output: () => string;
-  /** A figure of /metrics; labels as they are printed. */
+  /** A value of /metrics; with labels as in the output. */
   readonly metric: (name: string) => Promise<number>;
   readonly stop: () => Promise<number>;
   /** As if its supervisor were gone; resolves with its code when it has ended. */
@@ -35,13 +35,13 @@ export type ServingProcess = {
 export type ServingFolder = {
   readonly data: DataFolder;
   readonly start: (flags?: readonly string[], wait?: 'ready' | 'listening') => Promise<ServingProcess>;
-  /** Starts one that must end by itself: its code and what it said. */
+  /** Starts a serving that must end during its start. Resolves to its exit code and output. */
   readonly startInVain: (
     flags: readonly string[],
   ) => Promise<{ readonly code: number | null; readonly text: string }>;
   readonly openLog: () => Promise<EventLog>;
   readonly events: (topic: Topic) => Promise<readonly ClawLoopEvent[]>;
-  /** What was recorded of an answer. @throws when nothing was */
+  /** The recorded event of an answer. @throws if there is none */
   readonly interaction: (id: string) => Promise<InteractionCompleted['data']>;
   readonly dispose: () => Promise<void>;
 };
@@ -78,7 +78,7 @@ export async function servingFolder(): Promise<ServingFolder> {
     return log;
   };
   let reader: Promise<EventLog> | undefined;
-  /** What the log of a busy machine did not take in time is in the outbox for a while. */
+  /** On a busy machine, events that the log did not store in time are in the outbox for a while. */
   const allIsInTheLog = () =>
     until(
       'the outbox is empty',
@@ -87,7 +87,7 @@ export async function servingFolder(): Promise<ServingFolder> {
         return !names.some((name) => name.endsWith('.json'));
       },
       10_000,
-    ).catch(() => undefined); // then it is missed where it is looked for
+    ).catch(() => undefined); // then the test that needs the event fails
   const events: ServingFolder['events'] = async (topic) => {
     await allIsInTheLog();
     reader ??= openLog();
@@ -128,7 +128,7 @@ export async function servingFolder(): Promise<ServingFolder> {
   };
 }
 
-/** One process for all tests of a suite: there from before the first to after the last. */
+/** One serving process for all tests of a suite. */
 export function servingForSuite(flags: readonly string[] = []): {
   readonly folder: ServingFolder;
   readonly serving: ServingProcess;

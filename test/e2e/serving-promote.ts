@@ -18,8 +18,8 @@ const adapterFolder = referencePath('models/qwen3-tiny/lora');
 const written = (id: string) => ({ id, source: 'test', time: new Date().toISOString() });
 
 /**
- * Commits a checkpoint as a trainer does: the fixture's adapter, or all weights of its model, moved so far by
- * the strength that each version answers in its own way.
+ * Commits a checkpoint as a trainer does: the fixture's adapter, or all weights of its model, changed so much by
+ * `strength` that the answers of each version differ.
  */
 export async function commitVersion(
   store: string,
@@ -36,7 +36,7 @@ export async function commitVersion(
     readonly strength: number;
     readonly training?: TrainingKind;
     readonly adapter?: string;
-    /** else that of the fixture's model */
+    /** default: that of the fixture's model */
     readonly baseDigest?: string;
   },
 ): Promise<{ readonly checkpoint: string; readonly digest: string }> {

@@ -7,7 +7,7 @@ const user = (content: string) => ({ role: 'user', content }) as const;
 describe('refusals, as the official client sees them', () => {
   const on = servingForSuite(['--max-body-bytes', '5000000']);
 
-  test('what is refused names its field and leaves no fact', async () => {
+  test('a refusal names the field, and no event is recorded', async () => {
     const before = (await on.folder.events('conversations')).length;
     const refused: readonly (readonly [object, string])[] = [
       [{ best_of: 2 }, 'best_of'],
@@ -31,7 +31,7 @@ describe('refusals, as the official client sees them', () => {
     expect((await on.folder.events('conversations')).length).toBe(before);
   });
 
-  test('what is wrong on the wire is said in the shape of OpenAI', async () => {
+  test('HTTP errors have the shape of OpenAI', async () => {
     const send = async (path: string, init: RequestInit) => {
       const response = await fetch(`${on.serving.url}${path}`, init);
       const { error } = (await response.json()) as { error: { code: string } };

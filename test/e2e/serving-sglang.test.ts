@@ -49,7 +49,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
   const tools = [{ type: 'function', function: { name: 'exec', parameters: {} } }] as const;
   const calls = 'Look.<tool_call>\n{"name": "exec", "arguments": {"cmd": "ls"}}\n</tool_call>';
 
-  test('ids go out and come back, at any temperature and with any filter, and can train', async () => {
+  test('token ids are sent and received, at any temperature and with any filter, and the turns can train', async () => {
     const answer = await ask({ temperature: 0.7, top_p: 0.9, top_k: 20, seed: 4, max_tokens: 90 });
     expect(answer.choices[0]!.message.content).toBe('I am base-model.');
     const { body } = sglang.calls.at(-1)!;
@@ -78,7 +78,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect([fact.untrainable, fact.tokens!.greedy]).toEqual([undefined, true]);
   });
 
-  test('what it caches is kept apart by access key', async () => {
+  test('its cache is separated by access key', async () => {
     await ask();
     expect(sglang.calls.at(-1)!.body).not.toHaveProperty('extra_key');
     const [ann, bob] = [
@@ -97,7 +97,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     await rm(folder.data.keys);
   });
 
-  test('calls and thoughts are read here, streamed and whole; one call ends the answer where one is asked for', async () => {
+  test('serving parses calls and reasoning, streamed and whole; a single call ends the answer if only one is allowed', async () => {
     sglang.say(() => calls);
     const answer = await ask({ tools });
     expect(answer.choices[0]).toMatchObject({
@@ -124,7 +124,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect((await factOf(forced.id)).untrainable).toBe('constrained');
   });
 
-  test('a stop string, a limit, several answers, log-probs that the client sees', async () => {
+  test('a stop string, a limit, several answers, and log-probs for the client', async () => {
     const stopped = await ask({ stop: ['base'] });
     expect(stopped.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'I am ' } });
     const cut = await ask({ max_tokens: 2 });
@@ -135,7 +135,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect(two.choices[1]!.logprobs!.content![0]!.top_logprobs).toHaveLength(1);
   });
 
-  test('of the context it keeps 6 tokens free, however few are asked for: a window leaves them', async () => {
+  test('it always keeps 6 tokens of the context free, and a cut prompt leaves them', async () => {
     const long = [{ role: 'user', content: '9'.repeat(1_500) }];
     const { choices } = await ask({ messages: long, max_tokens: 1 });
     expect(choices[0]!.finish_reason).toBe('length');
@@ -146,7 +146,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect([ids.length <= 512 - 6, ids.length > 450, sampling.max_new_tokens]).toEqual([true, true, 1]);
   });
 
-  test('what cannot be believed does not train, and is answered', async () => {
+  test('an answer with implausible log-probs is sent, but does not train', async () => {
     const reasonOf = async () => (await factOf((await ask()).id)).untrainable;
     sglang.fault({ kind: 'no-log-probs' });
     expect(await reasonOf()).toBe('no-log-probs');
@@ -158,7 +158,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect((await factOf((await ask()).id)).finishReason).toBe('aborted');
   });
 
-  test('a fault that comes as an event is the client’s, with the code that agents know', async () => {
+  test('an error that arrives as an event is a client error, with the code that agents know', async () => {
     sglang.fault({ kind: 'error-event', message: 'top_p must be in (0, 1], got 7.' });
     await expect(ask()).rejects.toMatchObject({ status: 400, code: 'upstream_refused' });
     sglang.fault({
@@ -168,7 +168,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     await expect(ask()).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 
-  test('what its scheduler does not take, or cannot go on with, is told as what it is', async () => {
+  test('requests that its scheduler refuses or aborts get a fitting error', async () => {
     const message = 'The request queue is full.';
     sglang.fault({ kind: 'not-taken', status: 503, message });
     await expect(ask()).rejects.toMatchObject({ status: 503, code: 'upstream_unavailable' });
@@ -184,7 +184,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     await expect(ask()).rejects.toMatchObject(failed);
   });
 
-  test('tokens are counted here', async () => {
+  test('serving counts the tokens', async () => {
     const response = await fetch(`${serving.url}/v1/messages/count_tokens`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -194,7 +194,7 @@ describe.each([[false], [true]])('behind SGLang (incremental: %s)', (incremental
     expect(await response.json()).toEqual({ input_tokens: answer.usage!.prompt_tokens });
   });
 
-  test('a new version is an adapter there, also after the server came back without it', async () => {
+  test('a new version is an adapter of SGLang, also after a restart without it', async () => {
     const committed = await commitVersion(folder.data.checkpoints('default'), {
       version: 1,
       parent: 0,

@@ -29,7 +29,7 @@ describe('claw-nano inside an agent program', () => {
     };
   };
 
-  test('it is shown the words and the beginning of the system text; what was cut is told and recorded', async () => {
+  test("its prompt has the person's words and the beginning of the system text; the cut is reported and recorded", async () => {
     const { mark, fact } = await ask(first.body.messages);
     const { messages = [] } = fact.templateInput!;
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
@@ -47,13 +47,13 @@ describe('claw-nano inside an agent program', () => {
       wrapperCharacters: expect.any(Number),
     });
     expect(mark.cut).toMatchObject({ system_characters: system.length - left.length, internal_context: 1 });
-    // the log-probs are of what the policy saw
+    // the log-probs belong to the cut prompt
     const write = await loadPromptWriter(folder);
     expect(write({ messages, tools: [], variables: {} })).toEqual(fact.tokens!.promptIds);
     expect(fact.messages).toEqual(first.body.messages);
   });
 
-  test('a teacher reads the same cut prompt, and the hint under the words', async () => {
+  test('a teacher reads the same cut prompt, with the hint below the words', async () => {
     const { fact } = await ask(first.body.messages);
     const { messages, tools = [], templateInput, tokens } = fact;
     const hints = ['Please answer without a list.'];
@@ -72,7 +72,7 @@ describe('claw-nano inside an agent program', () => {
     );
   });
 
-  test('the next turn begins alike, so that what was read is not read again', async () => {
+  test('the next prompt has the same beginning, so that it is not read again', async () => {
     const { answer, fact } = await ask(first.body.messages);
     const given = { role: 'assistant' as const, content: answer.choices[0]!.message.content };
     const before = first.body.messages.slice(0, -1);
@@ -82,7 +82,7 @@ describe('claw-nano inside an agent program', () => {
     expect(next.fact.usage.cachedPromptTokens).toBeGreaterThanOrEqual(BUDGET);
   });
 
-  test('a plain chat is left as it is, and nothing is said of it', async () => {
+  test('a plain chat is not cut, and nothing is reported', async () => {
     const { mark, fact } = await ask([
       { role: 'system', content: 'No lists, please.' },
       user('How do I bake?'),
@@ -92,7 +92,7 @@ describe('claw-nano inside an agent program', () => {
     expect(mark).toEqual({ version: 0, recorded: true });
   });
 
-  test('the other APIs tell it too', async () => {
+  test('the other APIs report the cut, too', async () => {
     const system = 'many words '.repeat(200);
     const post = async (path: string, body: object): Promise<Marked> => {
       const response = await fetch(`${on.serving.url}/v1/${path}`, {
@@ -110,7 +110,7 @@ describe('claw-nano inside an agent program', () => {
     expect(response.clawloop).toMatchObject(cut);
   });
 
-  test('a model says what it is shown', async () => {
+  test('the model states its limits', async () => {
     const model: unknown = await on.serving.client.models.retrieve('clawloop');
     expect(model).toMatchObject({ clawloop: { context: 'window', system_budget: BUDGET } });
   });
@@ -119,7 +119,7 @@ describe('claw-nano inside an agent program', () => {
 describe('with --system-budget', () => {
   const on = servingForSuite(['--model', CLAW_NANO, '--system-budget', '0']);
 
-  test('0, the whole prompt is shown as far as the context goes', async () => {
+  test('0, the whole prompt is read up to the context', async () => {
     const messages = [{ role: 'system' as const, content: 'many words '.repeat(100) }, user('hi')];
     const answer = await on.serving.client.chat.completions.create({
       model: 'clawloop',

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.dispose());
 
-test('a connection that never asked for anything holds up no end', async () => {
+test('a connection without a request does not delay the end', async () => {
   const serving = await folder.start(
     ['--engine', 'upstream', '--upstream-url', 'http://127.0.0.1:9/v1'],
     'listening',
@@ -21,11 +21,11 @@ test('a connection that never asked for anything holds up no end', async () => {
   await once(socket, 'connect');
   const began = performance.now();
   expect(await serving.stop()).toBe(0);
-  expect(performance.now() - began).toBeLessThan(6_000); // open answers alone would have longer
+  expect(performance.now() - began).toBeLessThan(6_000); // open answers would have more time
   socket.destroy();
 });
 
-test('without its supervisor it cuts open answers short, and lets go of its port', async () => {
+test('without its supervisor it cuts open answers short, and frees its port', async () => {
   const upstream = await upstreamDouble();
   onTestFinished(() => upstream.close());
   const { promise: gate, resolve: go } = Promise.withResolvers<void>();
@@ -54,13 +54,13 @@ test('without its supervisor it cuts open answers short, and lets go of its port
   })().catch(() => {});
   await begun.promise;
   const ended = serving.abandon();
-  await until('nobody listens there', () =>
+  await until('the port is free', () =>
     fetch(`${serving.url}/healthz`).then(
       () => undefined,
       () => true,
     ),
   );
-  go(); // it would have been a whole answer
+  go(); // otherwise it would be a whole answer
   expect(await ended).toBe(0);
   await read;
   expect(await folder.interaction(ids[0]!)).toMatchObject({ finishReason: 'aborted', disconnected: false });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from './harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder, tinyModel } from './serving-process.ts';
 
-/** A chat template that does not come to an end for one message. */
+/** A chat template that never ends for one message. */
 const SPINS =
   "{% if messages[-1].content == 'spin' %}{% for i in range(30000) %}{% for j in range(30000) %}{% endfor %}{% endfor %}{% endif %}";
 
@@ -36,7 +36,7 @@ const ask = (path: string, content: string) =>
 test.each([
   ['/v1/chat/completions', { error: { code: 'request_too_costly', param: 'messages' } }],
   ['/v1/messages', { type: 'error', error: { type: 'invalid_request_error' } }],
-])('a prompt that does not come to an end is refused by %s, and others are answered', async (path, body) => {
+])('a prompt whose template never ends is refused by %s, and others are answered', async (path, body) => {
   const stuck = ask(path, 'spin');
   await until(
     'serving is not ready',

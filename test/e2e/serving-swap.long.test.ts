@@ -41,7 +41,7 @@ describe('a new version', () => {
   };
 
   test.each(['lora', 'full'] as const)(
-    '(%s) goes live while people chat: nothing fails, nothing waits, no answer mixes versions',
+    '(%s) goes live while people chat: no request fails or waits, and no answer mixes versions',
     async (training) => {
       const base = await ask('@base', 'hello');
       const heard: { readonly question: string; readonly text: string | null; readonly version: number }[] =
@@ -74,16 +74,17 @@ describe('a new version', () => {
         });
       }
       expect(await ask('@base', 'hello')).toEqual(base);
-      const loaded = await until('all loads are told', async () => {
-        const told = (await folder.events('training')).filter(({ type }) => type === 'policy.loaded');
-        return told.length > 5 && told;
+      const loaded = await until('all loads are recorded', async () => {
+        const loads = (await folder.events('training')).filter(({ type }) => type === 'policy.loaded');
+        return loads.length > 5 && loads;
       });
       expect(loaded.map(({ data }) => (data as { version: number }).version)).toEqual([0, 1, 2, 3, 4, 5]);
     },
   );
 
-  test('leaves an answer that has begun on its own version', async () => {
-    // on a busy machine an answer may end before the next version goes live: then the one after it has its turn
+  test('does not change the version of an open answer', async () => {
+    // on a busy machine an answer may end before the next version goes live; then the test repeats with the version
+    // after it
     for (let next = 1; ; next++) {
       const began = next - 1;
       const model = began === 0 ? '@base' : `@v${began}`;
@@ -113,7 +114,7 @@ describe('a new version', () => {
     }
   });
 
-  test('that is rolled back is not served any more, and can still be asked for', async () => {
+  test('that is rolled back is no longer served, but can still be requested', async () => {
     await promoteNext(1, 1);
     await promoteNext(2, 2);
     await isServed(2);
@@ -125,7 +126,7 @@ describe('a new version', () => {
     expect((await ask('clawloop', 'hello')).version).toBe(1);
   });
 
-  test('whose numbers are not those that were promoted is not served', async () => {
+  test('whose weights differ from the promoted ones is not served', async () => {
     await promoteNext(1, 1);
     await isServed(1);
     const store = folder.data.checkpoints('default');
@@ -139,7 +140,7 @@ describe('a new version', () => {
     expect((await fetch(`${serving.url}/readyz`)).status).toBe(200);
   });
 
-  test('that was trained on another base is not served, not even after a restart, and requests are told', async () => {
+  test('that was trained on another base is not served, not even after a restart, and requests get the reason', async () => {
     const store = folder.data.checkpoints('default');
     const other = { version: 1, parent: 0, strength: 1, baseDigest: 'another' };
     await promote(log, { ...other, ...(await commitVersion(store, other)) });
@@ -160,14 +161,14 @@ describe('a new version', () => {
     expect((await ask('clawloop', 'hello')).version).toBe(0);
   });
 
-  test('whose checkpoint is away at a start is waited for, and the base and the versions before go on', async () => {
+  test('whose checkpoint is missing at the start is awaited, while the base and earlier versions are served', async () => {
     await promoteNext(1, 1);
     await promoteNext(2, 2);
     await isServed(2);
     expect((await ask('@v1', 'hello')).version).toBe(1);
     const store = folder.data.checkpoints('default');
     await rename(store, `${store}.away`);
-    // what is in memory goes on without the store
+    // versions in memory are served without the store
     expect((await ask('clawloop', 'hello')).version).toBe(2);
     expect((await ask('@v1', 'hello')).version).toBe(1);
     await serving.stop();

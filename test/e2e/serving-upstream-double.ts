@@ -10,14 +10,14 @@ export type UpstreamDouble = {
   /** with its /v1 */
   readonly url: string;
   readonly calls: readonly UpstreamCall[];
-  /** What it does with the next requests. */
+  /** Sets its response to the next requests. */
   readonly script: (answer: (call: UpstreamCall, response: ServerResponse) => void | Promise<void>) => void;
-  /** How many requests were given up by the other side. */
+  /** Number of requests that the client aborted. */
   readonly aborted: () => number;
   readonly close: () => Promise<void>;
 };
 
-/** An OpenAI-compatible server that does what a test tells it to. */
+/** An OpenAI-compatible server that a test scripts. */
 export async function upstreamDouble(): Promise<UpstreamDouble> {
   const calls: UpstreamCall[] = [];
   let aborted = 0;
@@ -26,7 +26,7 @@ export async function upstreamDouble(): Promise<UpstreamDouble> {
   const server = createServer(async (request, response) => {
     let text = '';
     for await (const part of request) text += part;
-    if (request.method === 'GET') return void response.writeHead(404).end(); // whether it is well
+    if (request.method === 'GET') return void response.writeHead(404).end(); // health checks
     const call = { headers: request.headers, body: JSON.parse(text) as UpstreamCall['body'] };
     calls.push(call);
     response.on('close', () => {

@@ -4,7 +4,7 @@ import { until } from './harness/clawloop.ts';
 import { givesTokens, servingOnScript } from './serving-on-script.ts';
 import { deltaFrame, finishFrame, sendFrames, usageFrame } from './serving-upstream-double.ts';
 
-/** Nothing listens there: a receiver of traces that is away disturbs no chat. */
+/** Nothing listens at this address, because an unavailable receiver of traces must not disturb a chat. */
 const NOBODY = 'http://127.0.0.1:9';
 const on = servingOnScript(
   [
@@ -71,7 +71,7 @@ test('an answer with token ids and raw log-probs can train', async () => {
   expect(data.untrainable).toBeUndefined();
 });
 
-test('nothing missing is filled in: the reason is named', async () => {
+test('missing values are not filled in; the reason is named', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [deltaFrame({ content: 'Hello' }), finishFrame('stop')]),
   );
@@ -106,7 +106,7 @@ test('nothing missing is filled in: the reason is named', async () => {
   expect((await on.folder.interaction(other.id)).untrainable).toBe('logprob-temperature');
 });
 
-test('tool calls and reasoning come through, whole', async () => {
+test('tool calls and reasoning are passed on', async () => {
   on.upstream.script((_, response) =>
     sendFrames(response, [
       deltaFrame({ reasoning_content: 'Let me look.' }),
@@ -129,7 +129,7 @@ test('tool calls and reasoning come through, whole', async () => {
   expect(on.upstream.calls.at(-1)!.body.tools).toEqual(tools);
 });
 
-test('what upstream refuses is the client’s, what it breaks is ours and a fact', async () => {
+test('a refusal of the engine is a client error; its failure is a server error and is recorded', async () => {
   const failed = async () =>
     (await on.folder.events('conversations')).filter(({ type }) => type === 'interaction.failed').length;
   const refuse = (status: number, headers = {}) =>
@@ -174,7 +174,7 @@ test('what upstream refuses is the client’s, what it breaks is ours and a fact
   expect(await failed()).toBe(before + 5);
 });
 
-test('a client that goes away ends the request upstream', async () => {
+test('a disconnect ends the request to the engine', async () => {
   on.upstream.script(async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify(deltaFrame({ content: 'Once' }))}\n\n`);

@@ -6,8 +6,8 @@ import { type VllmFake, type VllmFault, vllmFake } from '../upstream-fakes/vllm.
 import { until } from './harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder } from './serving-process.ts';
 
-// What of vLLM goes wrong, what clients hear of it, and what does not train. No adapters are moved: this runs
-// without the fixtures.
+// Faults of vLLM, their errors for clients, and their effects on training. No adapters are loaded, so this runs without
+// the fixtures.
 
 let folder: ServingFolder;
 let serving: ServingProcess;
@@ -48,7 +48,7 @@ const factOf = async (id: string) => {
   return (found as InteractionCompleted).data;
 };
 
-test('every setting is sent, so that none of the server’s own is in force and not told', async () => {
+test('every setting is sent, so that no default of the server applies unrecorded', async () => {
   const answer = await ask();
   expect(vllm.calls.at(-1)!.body).toMatchObject({
     model: 'base-model',
@@ -75,7 +75,7 @@ test.each<readonly [VllmFault, string]>([
   [{ kind: 'log-prob', value: null }, 'impossible-log-probs'],
   [{ kind: 'log-prob', value: -9999 }, 'impossible-log-probs'],
   [{ kind: 'other-model' }, 'mixed-versions'],
-])('$kind: served, and not trained as $1', async (fault, reason) => {
+])('$kind: the answer is sent, and does not train as $1', async (fault, reason) => {
   vllm.fault(fault);
   const answer = await ask();
   expect(answer.choices[0]!.message.content).toBe('I am base-model.');
@@ -84,7 +84,7 @@ test.each<readonly [VllmFault, string]>([
   if (reason !== 'mixed-versions') expect(tokens).toBeNull();
 });
 
-test('what was sampled otherwise than its log-probs say does not train', async () => {
+test('answers whose log-probs do not describe their sampling do not train', async () => {
   const reasonOf = async (more: object) => (await factOf((await ask(more)).id)).untrainable;
   expect(await reasonOf({ temperature: 0.7 })).toBe('logprob-temperature');
   expect(await reasonOf({ frequency_penalty: 1 })).toBe('penalties');
@@ -113,11 +113,11 @@ test.each([
   expect(failure).toMatchObject({ status: expected.status, code: expected.code });
   if ('message' in expected) expect(failure.message).toMatch(expected.message);
   if ('after' in expected) expect(failure.headers.get('retry-after')).toBe(expected.after);
-  expect(vllm.calls.length).toBe(before + 1); // it is asked once
+  expect(vllm.calls.length).toBe(before + 1); // it gets one request
 });
 
 test.each(['reset', 'cut', 'silent', 'stalled', 'error-frame'] as const)(
-  '%s: the client hears of it, and nothing is sent twice',
+  '%s: the client gets the error, and nothing is sent twice',
   async (kind) => {
     vllm.fault({ kind });
     const before = vllm.calls.length;
@@ -142,7 +142,7 @@ test.each([
   expect(facts.map(({ type }) => type)).toEqual(kind === 'endless' ? ['interaction.failed'] : []);
 });
 
-test('an answer that ended in a way of the engine’s own is told as a whole one, and says so in its fact', async () => {
+test('an answer with an unknown finish reason counts as complete, and its event has that reason', async () => {
   vllm.fault({ kind: 'finish', reason: 'repetition' });
   const answer = await ask();
   expect(answer.choices[0]!.finish_reason).toBe('stop');
@@ -158,11 +158,11 @@ test('an answer that ended in a way of the engine’s own is told as a whole one
   expect([fact.finishReason, fact.engineFinishReason]).toEqual(['content_filter', undefined]);
 });
 
-test('connections are used again', async () => {
+test('connections are reused', async () => {
   await ask();
   const before = vllm.connections();
   for (let turn = 0; turn < 12; turn++) await ask();
-  // a request may come before the end of the answer before it, or with a question after its health
+  // a request may start before the previous answer has ended, or at the same time as a health check
   expect(vllm.connections()).toBeLessThan(before + 6);
 });
 
@@ -189,8 +189,8 @@ test('a stream of Anthropic’s begins with the tokens of the prompt', async () 
   expect(message.usage.input_tokens).toBe(tokensOf(JSON.stringify(messages)).length);
 });
 
-test('a server that cannot be reached for a moment is asked again: nothing was sent', async () => {
-  await ask(); // the next one is on its way at once
+test('a request to a briefly unreachable server is retried, since nothing was sent', async () => {
+  await ask(); // the next request starts immediately
   const afterAway = async () => {
     await vllm.stop();
     const asked = ask().catch(() => undefined);
@@ -198,12 +198,12 @@ test('a server that cannot be reached for a moment is asked again: nothing was s
     await vllm.restart();
     return (await asked)?.choices[0]?.message.content;
   };
-  // it is asked again for half a second, in which a busy machine may not have started it
+  // retries last half a second, in which a busy machine may not have started the server
   const said = (await afterAway()) ?? (await afterAway()) ?? (await afterAway());
   expect(said).toBe('I am base-model.');
 });
 
-test('one that stays away is told, makes serving not ready, and is found again', async () => {
+test('if the server stays away, the client gets an error and serving is not ready until it is back', async () => {
   await vllm.stop();
   await expect(ask()).rejects.toMatchObject({ status: 502, code: 'upstream_failed' });
   await until('it is not ready', async () => (await fetch(`${serving.url}/readyz`)).status === 503);

@@ -63,7 +63,7 @@ describe('behind vLLM', () => {
       .filter(({ type }) => type === 'policy.loaded')
       .map(({ data }) => (data as { version: number }).version);
 
-  test('a new version is loaded by a name of its own, answers next, and the old one goes', async () => {
+  test('a new version is loaded under its own name and answers; the old one is unloaded', async () => {
     await start();
     expect(await ask()).toMatchObject({ text: 'I am base-model.', version: 0 });
     const first = await promoteNext(1);
@@ -84,11 +84,11 @@ describe('behind vLLM', () => {
     await rollBack(log, 2, 1);
     await isServed(1);
     expect((await ask()).version).toBe(1);
-    await until('it is told', async () => (await loaded()).length >= 4);
+    await until('the load is recorded', async () => (await loaded()).length >= 4);
     expect(await loaded()).toEqual([0, 1, 2, 1]);
   });
 
-  test('an answer that has begun ends on its version, whose adapter stays until then', async () => {
+  test('an open answer ends on its version, whose adapter stays loaded until then', async () => {
     const first = await promoteNext(1);
     await start();
     const release = vllm.hold();
@@ -111,7 +111,7 @@ describe('behind vLLM', () => {
     expect((await ask()).version).toBe(2);
   });
 
-  test('while versions come and go people are answered, each by one version, and each is loaded once', async () => {
+  test('during many changes of versions every answer is from one version, and each version is loaded once', async () => {
     await start();
     const names = new Map([[0, 'base-model']]);
     const heard: { readonly text: string | null; readonly version: number }[] = [];
@@ -135,7 +135,7 @@ describe('behind vLLM', () => {
     expect(vllm.loadedNames).toEqual([1, 2, 3, 4, 5, 6].map((version) => names.get(version)));
   });
 
-  test('a load that fails is told and tried again; the version before goes on', async () => {
+  test('a failed load is reported and retried; the previous version stays in service', async () => {
     await start();
     vllm.failLoads(1);
     const first = await promoteNext(1);
@@ -149,7 +149,7 @@ describe('behind vLLM', () => {
     expect(vllm.loadedNames).toEqual([first]);
   });
 
-  test('a server that came back without its adapters gets them again, and nobody notices', async () => {
+  test('after a restart of the server its adapters are loaded again, and no request fails', async () => {
     const first = await promoteNext(1);
     await start();
     expect((await ask()).text).toBe(`I am ${first}.`);
@@ -159,7 +159,7 @@ describe('behind vLLM', () => {
     expect(vllm.loadedNames).toEqual([first, first]);
   });
 
-  test('a serving that is started again finds what is loaded, and clears what is not needed', async () => {
+  test('a restarted serving finds the loaded adapters, and unloads unused ones', async () => {
     const first = await promoteNext(1);
     await start();
     await serving.stop();
@@ -173,7 +173,7 @@ describe('behind vLLM', () => {
     expect(vllm.loadedNames).toHaveLength(2);
   });
 
-  test('while the server is away serving is not ready and says why; it goes on when it comes', async () => {
+  test('while the server is away serving is not ready and gives the reason; it continues when the server is back', async () => {
     const name = await promoteNext(1);
     await vllm.stop();
     await start([], 'listening');
@@ -185,7 +185,7 @@ describe('behind vLLM', () => {
     expect(await ask()).toMatchObject({ text: `I am ${name}.`, version: 1 });
   });
 
-  test('servings that share a server: what one unloads, the other has loaded again', async () => {
+  test('servings that share a server: one loads an adapter again that the other unloaded', async () => {
     await promoteNext(1);
     const [one, other] = [await start(), await start()];
     const versionsOf = (servings: readonly ServingProcess[]) =>
@@ -204,7 +204,7 @@ describe('behind vLLM', () => {
     await until('one adapter is left', () => vllm.adapters.size === 1);
   });
 
-  test('checkpoints that the server sees under another path are named by that', async () => {
+  test('checkpoints with another path on the server are loaded by that path', async () => {
     await start(['--upstream-adapter-folder', `${folder.data.root}=/somewhere/else`]);
     await promoteNext(1);
     await until('it is asked for', () => vllm.calls.some(({ path }) => path.endsWith('/load_lora_adapter')));

@@ -1,10 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { ServingFolder } from './serving-process.ts';
 
-/**
- * What the log holds of one session of the protocol, in its order: also the rewards, which name the answer
- * alone.
- */
+/** The events of one session of the protocol, in order, including rewards, which name only the answer. */
 export async function sessionFacts(
   folder: ServingFolder,
   session: string,

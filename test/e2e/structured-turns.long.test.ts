@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 
-// Which turns train whose answers had to have a format: those whose choices are recorded.
+// Turns with a required format train only if their choices are recorded.
 
 let folder: string;
 let loop: ClawLoop;

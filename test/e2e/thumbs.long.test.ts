@@ -10,7 +10,7 @@ type Listed = {
   readonly stage: { readonly kind: string };
 };
 
-describe('people who only press a thumb', () => {
+describe('people who react only with a thumb', () => {
   const on = loopOnFolder(['--collector-batch-size', '2']);
   let client: OpenAI;
   beforeAll(() => {
@@ -22,7 +22,7 @@ describe('people who only press a thumb', () => {
       model: 'clawloop',
       messages: [...before, { role: 'user', content: words }],
       max_tokens: 300,
-      seed, // an answer that is cut short does not train
+      seed, // an answer that is cut off does not train
     });
   const rate = async (completion_id: string, rating: 'up' | 'down') => {
     const response = await fetch(`${on.loop.url}/v1/feedback`, {
@@ -39,7 +39,7 @@ describe('people who only press a thumb', () => {
       .map((line) => JSON.parse(line) as Listed);
   const turnOf = async (id: string) => (await turns()).find(({ turnId }) => turnId === id);
 
-  test('a thumb on the last answer of a chat trains, though nothing is said after it', async () => {
+  test('a thumb on the last answer of a chat trains, even without later words', async () => {
     const questions = ['What is a good breakfast?', 'Why is the sky blue?', 'How do I knit?', 'Who is Ada?'];
     const rated: string[] = [];
     for (const [index, question] of questions.entries()) {
@@ -50,7 +50,7 @@ describe('people who only press a thumb', () => {
       rated.push(id);
     }
     await until(
-      'two of them are a version',
+      'two of them make a version',
       async () => /v1 +v0 +2/.test(await on.run('policy', 'list')),
       90_000,
     );
@@ -59,7 +59,7 @@ describe('people who only press a thumb', () => {
     for (const { turnId, score } of judged) expect(score).toBe(rated.indexOf(turnId) % 2 === 0 ? -1 : 1);
   }, 120_000);
 
-  test('who changes the first message of a chat and sends it again did not want its answer', async () => {
+  test('an edit of the first message refuses the answer to the original', async () => {
     const named = { headers: { 'x-session-id': 'moss' } };
     const send = (content: string) =>
       client.chat.completions.create(
@@ -72,11 +72,11 @@ describe('people who only press a thumb', () => {
     expect(await turnOf(first.id)).toMatchObject({ score: -0.25 });
   });
 
-  test('a thumb that comes after the judge was content outranks it', async () => {
+  test("a thumb outranks the judge's earlier praise", async () => {
     const first = await ask('How do I cook rice?');
     const answer = { role: 'assistant', content: first.choices[0]?.message.content ?? '' } as const;
     await ask('Perfect, thanks!', [{ role: 'user', content: 'How do I cook rice?' }, answer]);
-    await until('the judge has heard it', async () => (await turnOf(first.id))?.source === 'votes');
+    await until('the judge has judged it', async () => (await turnOf(first.id))?.source === 'votes');
     await rate(first.id, 'down');
     await until('the thumb stands', async () => (await turnOf(first.id))?.source === 'feedback');
     expect(await turnOf(first.id)).toMatchObject({ score: -1 });
@@ -100,7 +100,7 @@ describe('people who only press a thumb', () => {
     });
   });
 
-  test('the books balance, and everything folded again gives the same', async () => {
+  test('the audit balances, and a rebuild gives the same', async () => {
     expect(await on.run('audit')).toMatch(/balances/);
     expect(await on.run('audit', '--deep')).toMatch(/a rebuild gives the same events and rows/);
   });

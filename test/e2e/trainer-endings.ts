@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 
 const outcomes = ['policy.promoted', 'policy.rejected', 'policy.update-failed'];
-/** Distinct ids of outcomes per batch, and the digests under which it was told to be trained. */
+/** Distinct ids of outcomes per batch, and the number of digests in its `policy.trained` events. */
 export function endings(events: readonly ClawLoopEvent[], n: number) {
   const of = events.filter((event) => 'batchId' in event.data && event.data.batchId === `default/batch/${n}`);
   return {
@@ -10,5 +10,5 @@ export function endings(events: readonly ClawLoopEvent[], n: number) {
       .size,
   };
 }
-/** What `endings` says of a batch that became a version. */
+/** The entry in `endings` of a batch that became a version. */
 export const endedOnce = (n: number) => ({ outcomes: [`default/batch/${n}/promoted`], digests: 1 });

@@ -5,7 +5,7 @@ import { until } from './harness/clawloop.ts';
 import { endedOnce, endings } from './trainer-endings.ts';
 import { openTrainerFolder } from './trainer-process.ts';
 
-test('killed at any moment and started again, a batch ends once', async () => {
+test('a batch ends once, although the trainer is killed and restarted at any moment', async () => {
   const { start, submit, settled, events, replay, head, dispose } = await openTrainerFolder();
   onTestFinished(dispose);
   const random = createRandom('moments of death');
@@ -13,7 +13,7 @@ test('killed at any moment and started again, a batch ends once', async () => {
     await submit(n, { length: 200 });
     for (let kill = 0; kill < 4; kill++) {
       const trainer = start(['--max-strikes', '50']);
-      // once while it starts, then around the step: it takes some 300 ms, the commit and the telling included
+      // once during the start, then around the step, which takes about 300 ms including commit and events
       if (kill > 0)
         await until(
           'it trains',

@@ -19,7 +19,7 @@ afterEach(async () => {
   await server.dispose();
 });
 
-test('a replay covers no version bit for bit, and trains it again on its server if asked', async () => {
+test('a replay covers no version bit for bit, and trains it again on its server on request', async () => {
   const { start, submit, settled, replay } = folder;
   const trainer = start(onServer(server));
   for (const n of [1, 2]) {

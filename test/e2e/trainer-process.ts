@@ -35,7 +35,7 @@ const tiny = {
   maxPositions: 256,
 };
 
-/** A token each; what a hint and its marker are written in is among them. */
+/** One token for each character, including those of hints and their marker. */
 const characters = [..."abcdefghijklmnopqrstuvwxyz[]'/ \n"];
 const tinyTokenizer = {
   added_tokens: [],
@@ -71,7 +71,7 @@ export type TrainerProcess = {
   readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>;
 };
 
-/** A data folder with a log, a model beside it, and trainers that are ended with it. */
+/** A data folder with a log, a model beside it, and trainers that end with it. */
 export type TrainerFolder = {
   readonly root: string;
   readonly log: EventLog;
@@ -194,8 +194,8 @@ export async function openTrainerFolder(
 const writer = { source: 'clawloop/collector', time: '2026-01-01T00:00:00.000Z' };
 
 /**
- * Four answers, liked and disliked in turn, every other dislike with a hint; their log-probs are those of a
- * policy that knows nothing.
+ * Four answers, liked and disliked in turn, every second dislike with a hint; their log-probs are those of a uniform
+ * policy.
  */
 function samplesOf(adapter: string, n: number, version: number, length: number) {
   const random = createRandom(`batch ${n}`);

@@ -17,9 +17,9 @@ const open = async (model?: string): Promise<TrainerFolder> => {
   return folder;
 };
 
-/** What a trainer counts, once it counts this: a moment after it has told the log. */
+/** Waits until the trainer's metrics contain this line, which appears shortly after its event is in the log. */
 const figuresOf = (url: string, line: RegExp): Promise<string> =>
-  until(`its figures show ${line}`, async () => {
+  until(`its metrics show ${line}`, async () => {
     const text = await (await fetch(`${url}/metrics`)).text();
     return line.test(text) && text;
   });
@@ -34,7 +34,7 @@ describe('with a model in Hugging Face format', () => {
   });
 });
 
-test('versions follow each other, can be replayed bit by bit, and the process says how it goes', async () => {
+test('versions follow each other, can be replayed bit for bit, and the process reports its progress', async () => {
   const { start, submit, settled, events, replay } = await open();
   const trainer = start();
   // each form of distillation once
@@ -63,7 +63,7 @@ test('versions follow each other, can be replayed bit by bit, and the process sa
   expect(replayed.code).toBe(0);
 });
 
-test('all weights are trained, replayed bit by bit, and not gone on with as an adapter', async () => {
+test('all weights are trained and replayed bit for bit, and are not continued as an adapter', async () => {
   const { start, submit, settled, events, replay, log } = await open();
   const trainer = start(['--training', 'full']);
   const settings = { training: 'full', learningRate: 1e-3 } as const;
@@ -88,7 +88,7 @@ test('all weights are trained, replayed bit by bit, and not gone on with as an a
   expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
 });
 
-test('replay notices another base, and says what it cannot cover', async () => {
+test('replay notices another base, and counts the versions that it cannot cover', async () => {
   const { root, start, submit, settled, replay, checkpoints } = await open();
   const trainer = start(['--keep', '2']);
   for (const n of [1, 2, 3, 4]) {
@@ -110,7 +110,7 @@ test('replay notices another base, and says what it cannot cover', async () => {
   expect(changed.code).toBe(1);
 });
 
-test('a candidate that fails its gate is not served, and the loop goes on', async () => {
+test('a candidate that fails its gate is not served, and the loop continues', async () => {
   const { start, submit, settled, events } = await open();
   start();
   await submit(1, { settings: { gateMeanKl: 1e-9 } });
@@ -136,13 +136,13 @@ test('a rollback before the step ends is not undone by its end', async () => {
   ]);
   start();
   await settled(2);
-  expect(endings(events(), 2)).toEqual(endedOnce(2)); // promoted from 1, which is the head no more
+  expect(endings(events(), 2)).toEqual(endedOnce(2)); // promoted from 1, which is no longer the head
   expect(head().head).toBe(0);
   await submit(3); // from the base again
   expect(await settled(3)).toMatchObject({ head: 3, versions: { 3: { parent: 0 } } });
 });
 
-test('checkpoints that are away are waited for, said so, and not given up before an operator does', async () => {
+test('the trainer waits for missing checkpoints, reports them, and gives up only after an operator does', async () => {
   const { start, submit, settled, events, checkpoints, log } = await open();
   const trainer = start();
   await submit(1);
@@ -151,7 +151,7 @@ test('checkpoints that are away are waited for, said so, and not given up before
   const away = `${checkpoints}.away`;
   await rename(checkpoints, away);
   await submit(2);
-  await until('it says what it waits for', async () =>
+  await until('it reports what it waits for', async () =>
     /waiting for the checkpoints of default/.test(await missing()),
   );
   expect(trainer.output()).toMatch(/"level":40.*waiting for the checkpoints/);
@@ -178,7 +178,7 @@ test('checkpoints that are away are waited for, said so, and not given up before
   expect(await settled(4)).toMatchObject({ head: 4 });
 });
 
-test('told to stop in the middle of a step, it stops, and that is no strike', async () => {
+test('SIGTERM in the middle of a step stops it, and does not count as a failed attempt', async () => {
   const { start, submit, settled, events, checkpoints } = await open();
   await submit(1, { length: 200 });
   const trainer = start();
@@ -191,13 +191,13 @@ test('told to stop in the middle of a step, it stops, and that is no strike', as
   expect(endings(events(), 1)).toEqual(endedOnce(1));
 });
 
-test('a second trainer stands by, says so, and takes over when the first dies', async () => {
+test('a second trainer reports that it is on standby, and takes over when the first is killed', async () => {
   const { start, submit, settled, events, checkpoints } = await open();
   const first = start();
   await submit(1);
   expect(await settled(1)).toMatchObject({ head: 1 });
   const second = start();
-  await until('it stands by', () => /another trainer is using these checkpoints/.test(second.output()));
+  await until('it is on standby', () => /another trainer is using these checkpoints/.test(second.output()));
   const readiness = await fetch(`${await second.url()}/readyz`);
   expect(readiness.status).toBe(503);
   expect(await readiness.json()).toMatchObject({ missing: expect.stringMatching(/stands by/) });
@@ -211,11 +211,11 @@ test('a second trainer stands by, says so, and takes over when the first dies', 
   expect(left).toHaveLength(2);
 });
 
-test('of several adapters each has its lineage, and what becomes of one is nothing to the other', async () => {
+test('each adapter has its own lineage, and the outcome of one does not affect the other', async () => {
   const { root, start, submit, settled, head, replay } = await open();
   const of = (adapter: string, more: object = {}) => ({ adapter, ...more });
   await submit(1, of('alice'));
-  await submit(1, of('bob', { parent: 7 })); // of which there is no checkpoint
+  await submit(1, of('bob', { parent: 7 })); // a version without a checkpoint
   const trainer = start(['--adapters', 'alice,bob']);
   expect(await settled(1, 'alice')).toMatchObject({ head: 1 });
   expect(await settled(1, 'bob')).toMatchObject({ head: 0 });
@@ -225,7 +225,7 @@ test('of several adapters each has its lineage, and what becomes of one is nothi
   const metrics = await figuresOf(await trainer.url(), /clawloop_trainer_version\{adapter="alice"[^}]*\} 2/);
   expect(metrics).toMatch(/batches_total\{outcome="parent-missing",adapter="bob"[^}]*\} 1/);
   await trainer.end('SIGTERM');
-  // one by itself comes to the same: nothing of the other's is in it
+  // training one adapter alone gives the same result, so the other has no influence
   expect((await replay()).text).toMatch(/3 replayed: 3 same/);
   const digests = ['alice', 'bob'].map((adapter) => head(adapter).versions[2]!.digest);
   expect(digests[0]).not.toBe(digests[1]);
@@ -236,10 +236,10 @@ test('an adapter that learns much comes after those that wait', async () => {
   const { start, submit, settled, events } = await open();
   const names = ['alice', 'bob', 'carol'];
   for (const adapter of names) await submit(1, { adapter, length: 200 });
-  const trainer = start(); // no list: what is open is trained
+  const trainer = start(); // no list: every open batch is trained
   const first = await Promise.race(names.map((adapter) => settled(1, adapter).then(() => adapter)));
   const url = await trainer.url();
-  await until('it knows the others', async () => {
+  await until('it knows the other adapters', async () => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
     const waiting = Number(/open_obligations\{kind="batches"[^}]*\} (\d+)/.exec(metrics)?.[1]);
     return waiting + events().filter(({ type }) => type === 'policy.promoted').length >= names.length;
@@ -272,7 +272,7 @@ test('checkpoints of another log stop the start', async () => {
   }
 });
 
-test('a batch that compares more tokens than there are fails and says so; the next one trains', async () => {
+test('a batch that compares more tokens than exist fails with that reason; the next one trains', async () => {
   const { start, submit, settled, events } = await open();
   start();
   await submit(1, { settings: { distillation: 'topk', topK: 65 } });

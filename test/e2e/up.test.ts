@@ -19,7 +19,7 @@ const answers = (url: string) =>
     () => false,
   );
 
-describe('what cannot start says why, in a line, and ends with 2', () => {
+describe('a failed start gives its reason in one line, and exits with 2', () => {
   const refusal = async (...argv: string[]) => {
     const { code, stderr } = await clawloop(argv);
     expect(stderr).not.toMatch(/\n +at /); // no stack
@@ -27,16 +27,16 @@ describe('what cannot start says why, in a line, and ends with 2', () => {
     return stderr;
   };
 
-  test('a flag that nobody knows', async () => {
+  test('an unknown flag', async () => {
     expect(await refusal('up', '--data-folder', folder, '--nonsense', '3')).toMatch(/'--nonsense'/);
   });
 
-  test('a folder that cannot be made', async () => {
+  test('a folder that cannot be created', async () => {
     await writeFile(join(folder, 'file'), '');
     expect(await refusal('up', '--data-folder', join(folder, 'file', 'data'))).toMatch(/cannot write to/);
   });
 
-  test('a port that something else answers on', async () => {
+  test('a port of another program', async () => {
     const other = createServer((_request, response) => response.end('I am ready'));
     const port = await freePort();
     other.listen(port, '127.0.0.1');
@@ -55,12 +55,12 @@ describe('a supervised loop', () => {
   });
   afterAll(() => loop.stop());
 
-  test('the first start says which model is for real work', async () => {
+  test('the first start names a model for real work', async () => {
     await until('it says so', () => loop.output().includes('note: claw-nano is a demo'));
     expect(loop.output()).toMatch(/For real work: --model \S+ or larger/);
   });
 
-  test('a second one on the same folder is refused, and the first one goes on', async () => {
+  test('a second start on the same folder is refused, and the first one continues', async () => {
     const { code, stderr } = await clawloop([
       'up',
       '--data-folder',
@@ -73,7 +73,7 @@ describe('a supervised loop', () => {
     expect(await answers(loop.url)).toBe(true);
   });
 
-  test('a service that was killed runs again, and its new process id can be read', async () => {
+  test('a killed service is restarted, and its new process id is available', async () => {
     const { judge } = await loop.pids();
     process.kill(judge!, 'SIGKILL');
     const now = await until('the judge runs again', async () => {
@@ -84,10 +84,10 @@ describe('a supervised loop', () => {
     expect(loop.output()).toMatch(/judge: ended \(SIGKILL\); starts again in 0.5 s/);
   });
 
-  test('it goes on when nobody reads what it prints', async () => {
+  test('it continues if nobody reads its output', async () => {
     loop.closeOutput();
     const { collector } = await loop.pids();
-    process.kill(collector!, 'SIGKILL'); // so that there is something to print
+    process.kill(collector!, 'SIGKILL'); // so that it prints something
     await until('the collector runs again', async () => {
       const pid = (await loop.pids()).collector;
       return pid !== undefined && pid !== collector;
@@ -96,30 +96,30 @@ describe('a supervised loop', () => {
     expect(await answers(loop.url)).toBe(true);
   });
 
-  test('its services end with it when it is killed, and the next one takes over', async () => {
+  test('its services end with it when it is killed, and the next start takes over', async () => {
     const before = Object.values(await loop.pids());
     expect(before).toHaveLength(4);
     process.kill(loop.supervisor, 'SIGKILL');
     loop = await startClawLoop(data);
-    // they drain what is in flight first, beside the next ones
+    // they first finish work in flight, while the next services start
     await until('the services of the killed one have ended', () => before.every((pid) => !isAlive(pid)));
   });
 
-  test('SIGTERM ends it with 0, and the next start does not say what the first one said', async () => {
+  test('SIGTERM ends it with 0, and the next start does not repeat the note of the first', async () => {
     expect(await loop.stop()).toBe(0);
     loop = await startClawLoop(data);
     await until('it is ready', () => loop.output().includes('ClawLoop is ready'));
     expect(loop.output()).not.toContain('demo');
   });
 
-  test('the judge asks our own serving, wherever it listens', async () => {
+  test('the judge uses our own serving at any port', async () => {
     // serving may be ready before the judge says anything
-    await until('the judge says so', async () =>
+    await until('the judge logs it', async () =>
       (await readFile(join(data, 'logs', 'judge.log'), 'utf8')).includes(`${loop.url}/v1`),
     );
   });
 
-  test('with a key on the endpoint, a judge of ours has it, and no command line shows it', async () => {
+  test('if the endpoint has a key, our judge gets it, and no command line shows it', async () => {
     await loop.stop();
     const key = 'a-key-of-our-own';
     loop = await startClawLoop(data, [
@@ -168,7 +168,7 @@ describe('a supervised loop', () => {
     expect(open).toEqual([]);
   });
 
-  test('it ends with the process that started it, and leaves nothing that says it runs', async () => {
+  test('it ends with its parent process, and leaves no file that claims that it runs', async () => {
     loop.abandon();
     await until('it is gone', () => !isAlive(loop.supervisor));
     await expect(readFile(join(data, 'running.json'))).rejects.toThrow(/ENOENT/);

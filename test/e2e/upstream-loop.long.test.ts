@@ -8,8 +8,8 @@ import { type VllmFake, vllmFake } from '../upstream-fakes/vllm.ts';
 import { until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
 
-// All services, with an engine of another make (a fake of it) generating: what is said there is judged and
-// trained here, and comes back as an adapter there.
+// All services with a fake of an upstream engine. Its answers are judged and trained, and each version is loaded there
+// as an adapter.
 
 type Marked = { readonly clawloop?: { readonly version: number } };
 
@@ -53,7 +53,7 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
     const answer = await client.chat.completions.create({ model: 'clawloop', messages });
     return { text: answer.choices[0]!.message.content!, version: (answer as Marked).clawloop!.version };
   };
-  /** A question, and what the person makes of the answer: a turn that is judged. */
+  /** A question, and the person's reaction to the answer: a turn that is judged. */
   const talk = async (topic: string): Promise<number> => {
     const question = { role: 'user', content: `Who are you, ${topic}?` } as const;
     const { text, version } = await ask([question]);
@@ -73,8 +73,8 @@ describe.each(['vllm', 'sglang'] as const)('the loop behind %s', (kind) => {
       async () => (await ask([{ role: 'user', content: 'and now?' }])).version === version,
     );
 
-  test('chats become a version, the version an adapter there, which answers the next chats', async () => {
-    // two turns make a batch: what more is said would be a version that takes the place of this one
+  test('chats become a version, and the engine loads it as an adapter that answers the next chats', async () => {
+    // two turns make a batch; more turns would make a version that replaces this one
     for (const topic of ['one', 'three']) expect(await talk(topic)).toBe(0);
     const first = await isLoaded(1);
     await isAnswering(1);

@@ -4,7 +4,7 @@ import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import { createHearing, sumUp } from './hearing.ts';
 import type { Reaction } from './session.ts';
 
-test('verdicts are compared with what was meant, hints with what was complained of', () => {
+test('verdicts are compared with the intended reactions, hints with the complaints', () => {
   const reactions: readonly Reaction[] = [
     { id: 'a', meant: 'bad', fault: 'list' },
     { id: 'b', meant: 'bad', fault: 'list' },
@@ -41,7 +41,7 @@ test('verdicts are compared with what was meant, hints with what was complained 
   });
 });
 
-test('a later judgment takes the place of the first, and adds its hints', () => {
+test('a revised judgment replaces the first, and adds its hints', () => {
   const { meant, on, sum } = createHearing();
   meant([{ id: 'a', meant: 'bad', fault: 'list' }]);
   const common = { source: 'clawloop/test', time: '2026-01-02T03:04:05.000Z' };

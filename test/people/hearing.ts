@@ -3,7 +3,7 @@ import { type WishKind, wishesIn } from '../../shared/wishes/wishes.ts';
 import type { Reaction } from './session.ts';
 import type { Fault } from './voices/voice.ts';
 
-/** Counts of what a person meant and what the judge made of it. */
+/** Counts of a person's intended reactions and of the judge's results for them. */
 export type Hearing = {
   readonly complaints: number;
   readonly praise: number;
@@ -13,7 +13,7 @@ export type Hearing = {
   readonly badAsBad: number;
   readonly badAsGood: number;
   readonly goodAsGood: number;
-  /** complaints in words whose judgment has a hint that says what was meant, and those that could have one */
+  /** complaints in words whose judgment has the right hint, and those that could have one */
   readonly hints: number;
   readonly wishes: number;
 };
@@ -33,16 +33,16 @@ const meantBy: Readonly<Record<Fault, readonly WishKind[]>> = {
 type Verdict = {
   readonly score: number | null;
   readonly hints: readonly string[];
-  /** of evidence that is none but what the person did next */
+  /** the judgment comes only from the person's next action, without words */
   readonly isImplicit?: boolean;
 };
 
-/** Compares what the judge says of each turn with what the person meant by their reaction. */
+/** Compares the judgment on each turn with the intended reaction of the person. */
 export function createHearing() {
   const reactions: Reaction[] = [];
   const verdicts = new Map<string, Verdict>();
   return {
-    meant: (told: readonly Reaction[]): void => void reactions.push(...told),
+    meant: (more: readonly Reaction[]): void => void reactions.push(...more),
     on: (event: ClawLoopEvent): void => {
       if (event.type === 'judgment.reached') {
         const { turnId, score, hints, source } = event.data;
@@ -63,7 +63,7 @@ export function createHearing() {
 
 export function sumUp(reactions: readonly Reaction[], verdicts: ReadonlyMap<string, Verdict>): Hearing {
   const reacted = new Set(reactions.map(({ id }) => id));
-  // Who goes on to the next question behind a word of thanks means nothing by it.
+  // A next question right after thanks is no reaction of the scripted person.
   const counted = [...verdicts].filter(([id, { isImplicit }]) => reacted.has(id) || isImplicit !== true);
   const signs = counted.map(([, { score }]) => Math.sign(score ?? 0));
   const count = (meant: Reaction['meant'], sign: number) =>
@@ -85,7 +85,7 @@ export function sumUp(reactions: readonly Reaction[], verdicts: ReadonlyMap<stri
 const signOf = (verdicts: ReadonlyMap<string, Verdict>, { id }: Reaction) =>
   Math.sign(verdicts.get(id)?.score ?? 0);
 
-/** A hint in the person's own words counts; one of the table counts where it is the right one. */
+/** A hint in the person's own words counts; a hint of the table counts if it is the right one. */
 function saysIt({ fault }: Reaction, hints: readonly string[]): boolean {
   if (hints.length === 0) return false;
   const kinds = hints.flatMap(wishesIn);

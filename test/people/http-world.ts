@@ -11,11 +11,11 @@ import { watchLog } from '../e2e/demo/log-watch.ts';
 import { clawloop, startClawLoop } from '../e2e/harness/clawloop.ts';
 import type { OpenWorld } from './world.ts';
 
-/** asked at the same time, so that they are generated as one batch */
+/** requests sent at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
 const MAX_TOKENS = 120;
 
-/** A running ClawLoop with its own data folder and the embedded log, reached as any client reaches it. */
+/** A running ClawLoop with its own data folder and the embedded log, used through HTTP as by any client. */
 export const httpWorld =
   (flags: readonly string[]): OpenWorld =>
   async ({ learning }, onEvent) => {

@@ -1,7 +1,7 @@
-// npm run bench:people [-- --people direct,German --seeds 1,2 --sessions 30 --quick]: scripted people, each with
-// a control that does not learn, and what ClawLoop hears and learns of them. Through HTTP unless --quick, which
-// runs the loop of the learning curves in this process. What is done already is not done again; Ctrl-C ends
-// after the session that runs. --set learningRate=2e-2 tries other settings of the collector, with --quick.
+// npm run bench:people [-- --people direct,German --seeds 1,2 --sessions 30 --quick]: scripted people, each with a
+// control that does not learn. It measures what ClawLoop recognises and learns. Requests go through HTTP; with --quick
+// the loop of the learning curves runs in this process. Finished runs are not repeated; Ctrl-C ends the run after the
+// current session. --set learningRate=2e-2 tries other settings of the collector, with --quick.
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -23,7 +23,7 @@ import { type Line, nameOf, oneLine, peopleTables } from './report.ts';
 import { type RunKey, runPerson } from './run-person.ts';
 import type { OpenWorld } from './world.ts';
 
-/** Raised when the bench itself changes what a run does. */
+/** Increased when a change of the bench changes the results of a run. */
 const REVISION = 2;
 const everybody = people.map(({ name }) => name);
 
@@ -69,7 +69,7 @@ const lines = async () =>
 
 const stop = new AbortController();
 process.once('SIGINT', () => {
-  console.log('\nending after this session; what is done stays done. Ctrl-C again ends at once.');
+  console.log('\nending after this session; finished runs are kept. Press Ctrl-C again to end at once.');
   stop.abort();
 });
 

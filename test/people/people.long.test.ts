@@ -14,7 +14,7 @@ const run = (name: string, learning: boolean) =>
     hooks,
   );
 
-test('what people say and rate through HTTP is heard, and the page tells it', async () => {
+test('complaints, praise and ratings through HTTP are recognised, and the page reports them', async () => {
   const spoken = await run('phrases of the demo', true);
   expect(spoken.hearing.complaints + spoken.hearing.praise).toBeGreaterThanOrEqual(4);
   expect(spoken.hearing.badAsBad).toBe(spoken.hearing.complaints);

@@ -26,19 +26,19 @@ const voices = {
 };
 const sentencesOf = ({ complaints, praise }: Voice) => [...Object.values(complaints).flat(), ...praise];
 
-test('at least twenty people, each with a name of their own', () => {
+test('there are at least twenty people, with unique names', () => {
   expect(people.length).toBeGreaterThanOrEqual(20);
   expect(new Set(people.map(({ name }) => name)).size).toBe(people.length);
 });
 
-test.each(Object.entries(voices))('%s has many ways to say it, each but once', (_, voice) => {
+test.each(Object.entries(voices))('%s has many phrases, each only once', (_, voice) => {
   const all = sentencesOf(voice);
   expect(all.length).toBeGreaterThanOrEqual(25);
   expect(new Set(all).size).toBe(all.length);
   for (const ways of Object.values(voice.complaints)) expect(ways.length).toBeGreaterThanOrEqual(4);
 });
 
-test('whoever speaks has words for everything that may be wrong', () => {
+test('each person who speaks has words for every possible fault', () => {
   const answers = ['Hello! Take it.', '- a', 'Take it. Take care!', 'One. Two.', 'Take a map.'];
   for (const { way, taste, voice } of people.filter((one) => one.way === 'words'))
     for (const session of [1, 4, 26, 60])
@@ -46,7 +46,7 @@ test('whoever speaks has words for everything that may be wrong', () => {
         expect(voice(session).complaints[fault], `${way}: ${fault}`).toBeDefined();
 });
 
-test('nothing that trains the ear holds a sentence of theirs', () => {
+test('the training data of the ear contains no sentence of these people', () => {
   const trained = bareFolder(earData);
   const all = Object.values(voices).flatMap(sentencesOf);
   expect(all.filter((text) => isOwn(text) && trained.includes(bare(text)))).toEqual([]);

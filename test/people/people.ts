@@ -8,33 +8,33 @@ import { germanToo } from './voices/second-author-german.ts';
 import type { Voice } from './voices/voice.ts';
 
 /**
- * What somebody does about an answer. `words`: says what is wrong, up to three times. `thumbs`: rates each
- * answer and says nothing. `regenerates`: asks for another answer. `leaves`: ends the chat. `rephrases`,
- * `repeats`: asks for the same again. All but `words` go on to another question when an answer is right.
+ * The reaction of a person to an answer. `words`: complains in words, up to three times. `thumbs`: rates each answer
+ * and says nothing. `regenerates`: asks for another answer. `leaves`: ends the chat. `rephrases`, `repeats`: sends the
+ * same question again. After a right answer, all except `words` continue with another question.
  */
 export type Way = 'words' | 'thumbs' | 'regenerates' | 'leaves' | 'rephrases' | 'repeats';
 
 export type Person = {
   readonly name: string;
   readonly way: Way;
-  /** in force at a session, from 1 on */
+  /** by session, from 1 */
   readonly taste: (session: number) => Taste;
   readonly voice: (session: number) => Voice;
-  /** what held-out answers are measured by */
+  /** tastes that measure held-out answers */
   readonly measured: readonly Taste[];
   /** requests in one chat */
   readonly requests: number;
-  /** share of the verdicts that say the opposite of what is so */
+  /** share of wrong verdicts */
   readonly wrong: number;
-  /** also rejects answers that do not say what was asked for */
+  /** also rejects answers without the requested content */
   readonly wantsContent: boolean;
-  /** results of tools stand before each answer */
+  /** the result of a tool precedes each answer */
   readonly usesTools: boolean;
 };
 
-type Told = Partial<Person> & { readonly name: string };
+type Traits = Partial<Person> & { readonly name: string };
 
-const person = (voice: Voice, taste: Taste, told: Told): Person => ({
+const person = (voice: Voice, taste: Taste, traits: Traits): Person => ({
   way: 'words',
   taste: () => taste,
   voice: () => voice,
@@ -43,10 +43,10 @@ const person = (voice: Voice, taste: Taste, told: Told): Person => ({
   wrong: 0,
   wantsContent: false,
   usesTools: false,
-  ...told,
+  ...traits,
 });
 
-/** From one taste to the next after so many sessions each; the last one stays. */
+/** Changes to the next taste every so many sessions; the last one stays. */
 const inTurn =
   (every: number, tastes: readonly Taste[]) =>
   (session: number): Taste =>

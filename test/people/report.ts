@@ -2,7 +2,7 @@ import { mean } from '../bench/learning/report.ts';
 import type { Hearing } from './hearing.ts';
 import type { PersonReport } from './run-person.ts';
 
-/** A line of the results. `protocol`: what it was measured by; lines of another one do not count. */
+/** A line of the results. Lines of another `protocol` do not count. */
 export type Line = PersonReport & { readonly protocol: string; readonly through: 'http' | 'process' };
 
 const heardHead = [
@@ -40,7 +40,7 @@ const learnedHead = [
   'rejected',
 ];
 
-/** What was heard of each person and what was learned, every seed beside its control; in Markdown. */
+/** Markdown tables of recognised reactions and of learning, by person, with the control of each seed. */
 export function peopleTables(lines: readonly Line[]): string {
   const names = [...new Set(lines.map(({ person }) => person))];
   const groups = names.flatMap((name) => {
@@ -112,7 +112,7 @@ const sum = (all: readonly Hearing[]): Hearing =>
 const part = (count: number, of: number) => (of === 0 ? '-' : percent(count / of));
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
-/** What a run that just ended came to. */
+/** The result of a finished run, in one line. */
 export const oneLine = ({ hearing, start, end, ...line }: PersonReport): string =>
   `${nameOf(line)}: heard ${hearing.badAsBad} of ${hearing.complaints} complaints (${hearing.badAsGood} as praise), ` +
   `${hearing.goodAsGood} of ${hearing.praise} praise, ${hearing.hints} of ${hearing.wishes} hints; held-out ` +

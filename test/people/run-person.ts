@@ -22,13 +22,13 @@ export type PersonReport = RunKey & {
   readonly sessions: number;
   readonly start: State;
   readonly end: State;
-  /** the least of all looks on the way, one per `LOOK_EVERY` sessions */
+  /** the minimum of the evaluations during the run, one every `LOOK_EVERY` sessions */
   readonly leastOnTopic: number;
   readonly leastDistinct: number;
-  /** share of the answers that meet a wish in their request, whatever the person's taste: at the start, at the end */
+  /** share of the answers that meet a wish in their request, for any taste of the person: at the start, at the end */
   readonly steered: readonly [start: number, end: number];
   readonly hearing: Hearing;
-  /** of each stretch with one taste, the sessions until three first answers in a row met it; null: never */
+  /** for each stretch with one taste, the sessions until three first answers in a row met it; null: never */
   readonly untilMet: readonly (number | null)[];
   /** share of the first answers of the last ten sessions that met the taste */
   readonly lately: number;
@@ -48,7 +48,7 @@ export type RunOptions = {
   readonly answers: number;
 };
 
-/** One person and one ClawLoop of their own. Throws the signal's reason between two sessions. */
+/** Runs one person with their own ClawLoop. Throws the signal's reason between two sessions. */
 export async function runPerson(
   open: OpenWorld,
   person: Person,
@@ -107,7 +107,7 @@ export async function runPerson(
   }
 }
 
-/** Ctrl-C may have ended the services too: then nothing settles any more. */
+/** Ctrl-C may have ended the services too; then nothing settles. */
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const stopped = Promise.withResolvers<never>();
   const onAbort = () => stopped.reject(signal.reason);
@@ -160,10 +160,10 @@ async function steered(world: World, seed: number): Promise<number> {
 
 const rounded = (value: number): number => Number(value.toFixed(4));
 
-/** Who changes their mind more often than that is never met three times in a row: sessions. */
+/** Sessions. With shorter stretches, three answers in a row rarely meet the same taste. */
 const SHORTEST_STRETCH = 6;
 
-/** The first answers of a run, cut where the taste changes; whole where it changes all the time. */
+/** The first answers of a run, cut at each change of taste; uncut if the taste changes all the time. */
 export function stretches(
   firstMet: readonly boolean[],
   taste: (session: number) => Taste,

@@ -25,7 +25,7 @@ async function talk(person: (typeof people)[number], answers: readonly string[])
   return { ...held, asked, rated, last: asked.at(-1)!.map(({ content }) => contentText(content)) };
 }
 
-test('who speaks complains until the answer fits, and the last words are sent too', async () => {
+test('a person with words complains until the answer fits, and also sends the last words', async () => {
   const { firstMet, reactions, asked, last } = await talk(who('words'), [BAD, GOOD]);
   expect(firstMet).toBe(false);
   expect(reactions).toEqual([
@@ -36,7 +36,7 @@ test('who speaks complains until the answer fits, and the last words are sent to
   expect(last.length).toBe(5);
 });
 
-test('thumbs are given to each answer, the last one too, and nothing is said', async () => {
+test('a person with thumbs rates every answer, including the last, and says nothing', async () => {
   const { reactions, rated, last } = await talk(who('thumbs'), [BAD, GOOD]);
   expect(rated).toEqual([
     ['1', -1],
@@ -46,7 +46,7 @@ test('thumbs are given to each answer, the last one too, and nothing is said', a
   expect(last).toHaveLength(3);
 });
 
-test('who regenerates sends the same again, and goes on from what they kept', async () => {
+test('a person who regenerates repeats the request, and continues from the kept answer', async () => {
   const { reactions, asked, last } = await talk(who('regenerates'), [BAD, GOOD]);
   expect(asked[1]).toEqual(asked[0]);
   expect(last[1]).toBe(GOOD);
@@ -56,13 +56,13 @@ test('who regenerates sends the same again, and goes on from what they kept', as
   ]);
 });
 
-test('who leaves says nothing of a bad answer', async () => {
+test('a person who leaves says nothing about a bad answer', async () => {
   const { reactions, asked } = await talk(who('leaves'), [BAD]);
   expect([reactions, asked.length]).toEqual([[], 1]);
 });
 
 test.each(['rephrases', 'repeats'] as const)(
-  'who %s asks for the same topic behind the answer',
+  'a person who %s asks about the same topic after the answer',
   async (way) => {
     const { asked } = await talk(who(way), [BAD, GOOD]);
     const texts = asked[1]!.map(({ content }) => contentText(content));
@@ -71,7 +71,7 @@ test.each(['rephrases', 'repeats'] as const)(
   },
 );
 
-test('the result of a tool stands before the answer of who uses them', async () => {
+test('the result of a tool precedes the answer to a person with tools', async () => {
   const { asked } = await talk(people.find(({ usesTools }) => usesTools)!, []);
   expect(asked[0]!.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
 });

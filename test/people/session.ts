@@ -6,29 +6,29 @@ import { factsNamed } from '../bench/learning/evaluate.ts';
 import type { Person } from './people.ts';
 import type { Fault } from './voices/voice.ts';
 
-/** How somebody reaches ClawLoop. */
+/** Access of a person to ClawLoop. */
 export type Client = {
-  /** An answer in a conversation, and the id that a rating of it names. */
+  /** An answer in a conversation, with the id for a rating. */
   readonly ask: (messages: readonly ChatMessage[]) => Promise<{ readonly id: string; readonly text: string }>;
   readonly rate: (id: string, score: 1 | -1) => Promise<void>;
 };
 
-/** What somebody meant by what they did about an answer. */
+/** The intended meaning of a reaction to an answer. */
 export type Reaction = {
   readonly id: string;
   readonly meant: 'good' | 'bad';
-  /** what they complained of; none for praise and for who says nothing */
+  /** the fault that the person complains about; absent for praise and without words */
   readonly fault?: Fault | undefined;
 };
 
 export type Session = { readonly firstMet: boolean; readonly reactions: readonly Reaction[] };
 
-/** Of an answer that still does not fit, a person complains this often and then gives up. */
+/** Complaints about answers to one request before the person gives up. */
 const PATIENCE = 2;
-/** Items that an answer must name for who wants content too. */
+/** Items that an answer must name for a person who wants content. */
 const LEAST_FACTS = 2;
 
-/** One chat of a person. What is said and done follows from the seed and the answers. */
+/** One chat of a person. All words and actions follow from the seed and the answers. */
 export async function holdSession(
   person: Person,
   { seed, session }: { readonly seed: number; readonly session: number },
@@ -57,7 +57,7 @@ export async function holdSession(
         reactions.push(reaction);
         messages = [...answered, { role: 'user', content: words(person, session, reaction, random) }];
         if (!last) continue;
-        // what the person said is only seen by the loop when it is sent
+        // the loop sees the person's words only when they are sent
         messages = [...messages, { role: 'assistant', content: (await client.ask(messages)).text }];
         break;
       }
@@ -74,7 +74,7 @@ export async function holdSession(
   return { firstMet: firstMet ?? false, reactions };
 }
 
-/** The request, and what an agent's tool found for it where one is used. */
+/** The request, and the result of a tool for a person with tools. */
 function asking({ usesTools }: Person, { text, topic }: Ask): readonly ChatMessage[] {
   const user: ChatMessage = { role: 'user', content: text };
   if (!usesTools) return [user];
@@ -92,7 +92,7 @@ function faultsOf({ wantsContent, taste }: Person, session: number, ask: Ask, an
   return isEmpty ? (['content', ...faults] as const) : faults;
 }
 
-/** A complaint by mistake is about anything that the voice has words for. */
+/** A mistaken complaint is about any fault of the voice. */
 function words({ voice }: Person, session: number, { meant, fault }: Reaction, random: Random): string {
   const { praise, complaints } = voice(session);
   if (meant === 'good') return pick(random, praise);
@@ -110,7 +110,7 @@ function askedAgain(
   return [...answered, { role: 'user', content: text }];
 }
 
-/** The same topic, asked for in other words where there are any. */
+/** The same topic in other words, if there are any. */
 function otherWording({ topic, text }: Ask, random: Random): string {
   const others = topic.family.asks
     .map((template) => template.replaceAll('{topic}', topic.entry.topic))

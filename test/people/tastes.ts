@@ -2,10 +2,10 @@ import { endsFriendly, sentences } from '../bench/learning/tastes.ts';
 import { hasGreeting, hasList } from '../e2e/demo/taste.ts';
 import type { Fault } from './voices/voice.ts';
 
-/** What somebody wants of an answer. */
+/** The wishes of a person for an answer. */
 export type Taste = {
   readonly name: string;
-  /** What is wrong with an answer, the worst first; nothing when it is as wanted. */
+  /** The faults of an answer, the worst first; none if it meets the taste. */
   readonly faults: (answer: string) => readonly Fault[];
 };
 

@@ -2,10 +2,10 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Question } from '../bench/learning/model.ts';
 import type { Client } from './session.ts';
 
-/** A ClawLoop of one's own, through HTTP or within the process. */
+/** A ClawLoop for one run, through HTTP or within the process. */
 export type World = {
   readonly client: Client;
-  /** Until what was said is judged, no step runs and the newest version is served. */
+  /** Resolves when all words are judged, no step runs and the newest version is served. */
   readonly settle: () => Promise<void>;
   readonly served: () => number;
   /** The served version's answers; nothing is collected. */

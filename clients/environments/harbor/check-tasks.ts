@@ -15,7 +15,7 @@ export type CheckedTask = {
   readonly ms: number;
 };
 
-/** A task that is left as it is must earn 0, and one that is solved 1: each of them twice. */
+/** An unchanged task must earn 0 and a solved task 1, each twice. */
 const TIMES = 2;
 
 /**
@@ -59,7 +59,7 @@ async function outcomeOf(
   }
 }
 
-/** What is wrong with a task; undefined: nothing. */
+/** The fault of a task; undefined: none. */
 export function faultOf({ nop, oracle }: CheckedTask): string | undefined {
   const problem = [...nop, ...oracle].find((outcome) => typeof outcome === 'object');
   if (typeof problem === 'object') return problem.problem;

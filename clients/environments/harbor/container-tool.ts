@@ -19,7 +19,7 @@ export function containerTool(named: ContainerTool | undefined): ContainerTool {
 }
 
 export type ToolOptions = {
-  /** kills the tool itself, not what it started in a container */
+  /** kills the tool itself, not its command in a container */
   readonly signal?: AbortSignal;
   /** ms, then the tool is killed */
   readonly limitMs?: number;
@@ -33,7 +33,7 @@ export type ToolRun = {
   /** undefined: it was killed, or could not be started */
   readonly code: number | undefined;
   readonly output: string;
-  /** what the tool itself says went wrong */
+  /** error output of the tool itself */
   readonly errors: string;
 };
 
@@ -81,7 +81,7 @@ export async function pipeTool(
     source.kill('SIGKILL');
     target.kill('SIGKILL');
   }, limitMs);
-  target.stdin.on('error', () => {}); // the target ended first: its exit code says so
+  target.stdin.on('error', () => {}); // the target ended first, which its exit code shows
   source.stdout.pipe(target.stdin as Writable);
   const codeOf = (child: typeof source | typeof target) =>
     new Promise<number | null>((resolve) => {

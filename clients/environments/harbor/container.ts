@@ -26,7 +26,7 @@ export type Container = {
   readonly storageMb: number;
   /** @throws EnvironmentFailure `environment-lost` when the container is gone */
   readonly run: (command: string, options: CommandOptions) => Promise<CommandResult>;
-  /** Copies what is in a folder of this machine. @throws EnvironmentFailure */
+  /** Copies the contents of a folder of this machine. @throws EnvironmentFailure */
   readonly copyIn: (folder: string, path: string) => Promise<void>;
   /** Copies a file or folder into a folder of another container. False: it is not there. */
   readonly copyTo: (path: string, other: Container, into: string) => Promise<boolean>;

@@ -102,7 +102,7 @@ async function taskOf({ place, withNetwork }: HarborSettings, data: unknown): Pr
   });
 }
 
-/** What a container gets when its task does not say. */
+/** Defaults for a container whose task does not set them. */
 const [CPUS, MEMORY_MB, STORAGE_MB] = [1, 2048, 10_240];
 
 const containerSettings = (table: EnvironmentTable, withNetwork: boolean) => ({

@@ -56,7 +56,7 @@ const submit: FunctionTool = {
 /** ms that an evaluation takes besides the tests: containers, copies */
 const EVALUATION_SLACK_MS = 180_000;
 
-/** For programs that wait for keys or draw bars where nobody looks. */
+/** Stops programs from waiting for keys and from drawing progress bars. */
 const PLAIN = { PAGER: 'cat', MANPAGER: 'cat', LESS: '-R', PIP_PROGRESS_BAR: 'off', TQDM_DISABLE: '1' };
 
 export async function openEpisode(deps: EpisodeDeps, signal: AbortSignal): Promise<Episode> {

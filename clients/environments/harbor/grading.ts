@@ -11,17 +11,17 @@ import { resolveVariables } from './variables.ts';
 
 export type Graded = {
   readonly rewards: Rewards;
-  /** the end of what the tests printed */
+  /** the end of the tests' output */
   readonly log: string;
 };
 
 /** ms for commands that only prepare or read */
 const PREPARE_MS = 60_000;
-/** bytes of what the tests printed */
+/** bytes of the tests' output */
 const LOG_BYTES = 4_000;
 
 /**
- * Rates what is in a container, as Harbor does. The agent's processes are ended first, and nothing that it wrote in
+ * Rates the state of a container, as Harbor does. The agent's processes are ended first, and nothing that it wrote in
  * /tests and /logs/verifier remains. A separate verifier gets the artifacts and nothing else.
  *
  * @param openFresh starts the container of a separate verifier
@@ -73,7 +73,7 @@ async function verify(container: Container, grading: Grading, signal: AbortSigna
   return { rewards, log };
 }
 
-/** A command in the container costs a tenth of a second: it is left out where the file has the right mode already. */
+/** A command in the container costs a tenth of a second: it is left out if the file already has the right mode. */
 async function makeExecutable(
   container: Container,
   tests: readonly string[],

@@ -13,7 +13,7 @@ export type ImageSource =
 
 export type Images = {
   /**
-   * The name of an image that is there. Builds or fetches it once.
+   * The name of an available image. Builds or fetches it once.
    * @throws EnvironmentFailure
    */
   readonly provide: (source: ImageSource, limitMs: number) => Promise<string>;
@@ -35,7 +35,7 @@ export function createImages(tool: ContainerTool): Images {
     } catch (error) {
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
-      // A network may come back; a wrong Dockerfile does not heal, so its failure stays known.
+      // A network may recover. A wrong Dockerfile stays wrong, so its failure is remembered.
       if (count < MOST_BUILDS) providing.delete(key);
       else providing.set(key, neverAgain(error as Error));
       throw error;
@@ -53,7 +53,7 @@ export function createImages(tool: ContainerTool): Images {
 
 function neverAgain({ message }: Error): Promise<string> {
   const failed = Promise.reject(environmentFailure('environment-broken', message));
-  failed.catch(() => {}); // nobody may ask again
+  failed.catch(() => {}); // perhaps no caller awaits it
   return failed;
 }
 
@@ -73,7 +73,7 @@ async function buildImage(
 ): Promise<string> {
   if (await isThere(tool, tag)) return tag;
   const end = monotonicNow() + limitMs;
-  // Podman asks registries although the base image is there, unless an option forbids it. Docker never does.
+  // Podman contacts registries even if the base image is available, unless an option forbids it. Docker never does.
   const ways = tool === 'podman' ? [['--pull=never'], ['--pull=missing']] : [[]];
   let said = '';
   for (const way of ways) {
@@ -89,7 +89,7 @@ async function buildImage(
   throw environmentFailure('environment-unavailable', `cannot build ${folder}: ${said}`);
 }
 
-/** What a tool said last, on one line. */
+/** The last output of a tool, on one line. */
 const lastOf = (text: string): string =>
   text
     .slice(-600)

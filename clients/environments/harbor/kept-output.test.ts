@@ -7,7 +7,7 @@ test('short output stays as it is', () => {
   expect(output.text()).toBe('abcdefgh');
 });
 
-test('of long output the beginning and the end stay, however it comes in parts', () => {
+test('of long output the beginning and the end stay, for any split into parts', () => {
   const text = Array.from({ length: 500 }, (_, index) => `line ${index}\n`).join('');
   for (const size of [1, 7, 100, 10_000]) {
     const output = keepOutput(40);

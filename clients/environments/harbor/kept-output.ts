@@ -3,7 +3,7 @@ export type KeptOutput = {
   readonly add: (part: Buffer) => void;
   /** bytes that came, kept or not */
   readonly bytes: () => number;
-  /** What was kept, with a line for what was left out. */
+  /** The kept output, with a line about the part that was left out. */
   readonly text: () => string;
 };
 

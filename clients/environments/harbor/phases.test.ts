@@ -35,7 +35,7 @@ test('a plain task is one phase, graded in its own container', () => {
   });
 });
 
-test('steps inherit what they do not say, and lay their tests over those of the task', () => {
+test('steps inherit missing settings, and add their tests to those of the task', () => {
   const phases = phasesOf(
     task(`
       [verifier]

@@ -21,7 +21,7 @@ export type Grading = {
   readonly artifacts: readonly string[];
 };
 
-/** A part of a task with an instruction and a rating of its own. A plain task has one. */
+/** A part of a task with its own instruction and rating. A plain task has one. */
 export type Phase = {
   readonly instruction: string;
   readonly user: string | undefined;
@@ -36,7 +36,7 @@ export type Phase = {
   readonly grading: Grading;
 };
 
-/** s for a verifier when the task does not say */
+/** s for a verifier, if the task sets no limit */
 const VERIFIER_LIMIT = 600;
 
 /** Where a task's container comes from. */
@@ -98,7 +98,7 @@ function gradingOf(task: HarborTask, step: Step | undefined, has: (path: string)
   };
 }
 
-/** Undefined: the table does not say. */
+/** Undefined: the table does not set it. */
 const modeOf = ({ environment_mode: mode, environment }: VerifierTable): Grading['mode'] | undefined =>
   mode ?? (environment === undefined ? undefined : 'separate');
 

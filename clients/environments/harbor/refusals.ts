@@ -42,7 +42,7 @@ export function whyRefused(file: TaskFile, { withNetwork, has }: Given): string 
   return undefined;
 }
 
-/** Undefined: the task does not say. Harbor then gives it a network; ClawLoop does only with --network. */
+/** Undefined: the task does not set it. Harbor then gives it a network; ClawLoop does only with --network. */
 export const networkOf = ({
   network_mode: mode,
   allow_internet: internet,

@@ -35,7 +35,7 @@ test('steps are averaged, or the last one counts; a step that was never reached 
   expect(combineSteps('final', steps, 1)).toEqual({ reward: 0 });
 });
 
-test('a step goes on when each reward reaches its threshold', () => {
+test('the next step begins when each reward reaches its threshold', () => {
   expect(reaches({ reward: 0.5 }, undefined)).toBe(true);
   expect(reaches({ reward: 0.5 }, 0.5)).toBe(true);
   expect(reaches({ reward: 0.5 }, 0.6)).toBe(false);

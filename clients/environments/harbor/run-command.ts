@@ -38,8 +38,8 @@ const GRACE_MS = 10_000;
 const TOOL_LIMIT_MS = 120_000;
 
 /**
- * First line that a command prints: its process id in the container. A tool that fails prints none, which tells its
- * exit codes from those of the command.
+ * First line that a command prints: its process id in the container. A tool that fails prints none, which distinguishes
+ * its exit codes from those of the command.
  */
 const MARK = 'clawloop-command';
 
@@ -174,7 +174,7 @@ async function tryCommand(
 
 async function noStart(tool: ContainerTool, container: string, { errors }: ToolRun): Promise<'not started'> {
   await mustRun(tool, container);
-  // What the task names wrongly does not heal by a restart.
+  // A restart does not fix a wrong name in the task.
   if (/no such user|unable to find user|chdir to|executable file .*not found|no users found/i.test(errors))
     throw environmentFailure(
       'environment-broken',
@@ -183,7 +183,7 @@ async function noStart(tool: ContainerTool, container: string, { errors }: ToolR
   return 'not started';
 }
 
-/** Kills a command with what it started. Where no process can start any more, a restart follows. */
+/** Kills a command with its child processes. If no process can start any more, the container is restarted. */
 async function killGroup(tool: ContainerTool, container: string, pid: string): Promise<void> {
   const { code } = await runTool(
     tool,

@@ -23,7 +23,7 @@ test('no more than the given number are inside, and they enter in order', async 
   await fourth;
 });
 
-test('who waits no more takes no slot', async () => {
+test('an aborted wait takes no slot', async () => {
   const slots = createSlots(1);
   const leave = await slots.enter(never);
   const stop = new AbortController();

@@ -1,6 +1,6 @@
 import { unlessAborted } from '../../../shared/lang/async.ts';
 
-/** Lets at most `count` in at once, in the order in which they came. */
+/** Admits at most `count` callers at a time, in order of arrival. */
 export function createSlots(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];

@@ -11,7 +11,8 @@ import { resolveVariables } from './variables.ts';
 const LIMIT_MS = 900_000;
 
 /**
- * Carries out the reference solution of a step, as the agent's user. Its exit status does not matter: the tests tell.
+ * Carries out the reference solution of a step, as the agent's user. Its exit status does not matter; only the tests
+ * count.
  *
  * @throws EnvironmentFailure
  */

@@ -111,7 +111,7 @@ function wordsOf(error: unknown, limitMs: number): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
-/** ms for a server to hear that its session ends */
+/** ms for the message to a server that its session ends */
 const GOODBYE_MS = 2_000;
 
 async function closeQuietly(client: Client, transport: Transport): Promise<void> {

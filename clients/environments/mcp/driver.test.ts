@@ -36,7 +36,7 @@ const kindOf = (work: Promise<unknown>) =>
     (error: Error) => `${environmentFailureKind(error)}: ${error.message}`,
   );
 
-test('all pages of tools are offered, calls become observations, and the rating shows what was done', async () => {
+test('all pages of tools are offered, calls become observations, and the rating lists the actions', async () => {
   const environment = await open(await driverOf({ paged: server }));
   expect(environment.messages).toEqual([{ role: 'user', content: 'What is said?' }]);
   expect(environment.tools.map((tool) => tool.function.name)).toEqual(['echo', 'broken', 'die']);
@@ -88,7 +88,7 @@ test('a server that does not start is unavailable, with its last words', async (
   expect(await kindOf(open(missing))).toMatch(/^environment-unavailable: .*'missing': .*ENOENT/);
 });
 
-test('servers and tasks are looked at before the first attempt', async () => {
+test('servers and tasks are checked before the first attempt', async () => {
   const named = (data: unknown) => [{ name: 'first', data }];
   const paged = await driverOf({ paged: server });
   await expect(paged.prepare!(named({ text: 'x' }))).rejects.toThrow('task first needs `prompt`');

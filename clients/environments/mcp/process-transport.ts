@@ -27,7 +27,7 @@ export function processTransport(server: ProcessServer): ServerProcess {
   let child: ChildProcess | undefined;
   let complaint = '';
   let ending: string | undefined;
-  const told = () => (complaint.trim() === '' ? '' : `: ${complaint.trim()}`);
+  const details = () => (complaint.trim() === '' ? '' : `: ${complaint.trim()}`);
   const transport: Transport = {
     start: async () => {
       const started = spawn(server.command, server.args, {
@@ -41,7 +41,7 @@ export function processTransport(server: ProcessServer): ServerProcess {
       started.stderr.on('data', (part: Buffer) => {
         complaint = (complaint + part.toString()).slice(-KEPT);
       });
-      started.stdin.on('error', () => {}); // it ended: `close` tells
+      started.stdin.on('error', () => {}); // the server ended; `close` reports it
       started.stdout.on('data', (part: Buffer) => {
         try {
           received.append(part);
@@ -52,7 +52,7 @@ export function processTransport(server: ProcessServer): ServerProcess {
         }
       });
       started.on('close', (code, signal) => {
-        ending ??= `it ended with ${signal ?? `exit code ${code}`}${told()}`;
+        ending ??= `it ended with ${signal ?? `exit code ${code}`}${details()}`;
         transport.onclose?.();
       });
       await once(started, 'spawn').catch((error: Error) => {
@@ -113,6 +113,6 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // nobody is left
+    // the group has ended
   }
 }

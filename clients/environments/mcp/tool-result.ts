@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the policy sees of a tool's result. */
+/** A tool's result in the form for the policy. */
 export type Shown = { readonly content: string; readonly isError: boolean };
 
 // Kinds of content that a later revision of MCP adds are named, not refused.

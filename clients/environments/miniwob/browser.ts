@@ -102,7 +102,7 @@ async function launch(executablePath: string): Promise<Browser> {
   });
 }
 
-/** The lines of a long report that say something. */
+/** The informative lines of a long report. */
 function reasonOf({ message }: Error): string {
   const lines = message.split('\n').map((line) => line.trim());
   const telling = lines.filter((line) => /ERROR|FATAL|No usable sandbox|cannot open/i.test(line));

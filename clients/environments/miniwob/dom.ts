@@ -1,5 +1,5 @@
-// What the functions that run in a page use of the DOM. The project compiles without the DOM's own types, since
-// those would let code of a server use `document` or `window` unnoticed.
+// The parts of the DOM that functions in a page use. The project compiles without the DOM's own types, since those
+// would let code of a server use `document` or `window` unnoticed.
 
 export type Box = {
   readonly left: number;

@@ -73,7 +73,7 @@ function scrollOf(element: PageElement): readonly [number, number] | undefined {
   return scrolls && most > 1 ? [Math.round(element.scrollTop), most] : undefined;
 }
 
-/** What the page calls an element: its labels, otherwise its text, otherwise what its attributes say. */
+/** The name of an element in its page: its labels, otherwise its text, otherwise its attributes. */
 function textOf(element: PageElement): string {
   const labels = [...(element.labels ?? [])].map((label) => collapsed(label.textContent)).join(' ');
   const own = element.matches('select, textarea') ? '' : collapsed(element.textContent);

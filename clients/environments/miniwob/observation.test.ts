@@ -32,7 +32,7 @@ test('a page is its goal and one line for each element', () => {
   );
 });
 
-test('long texts and lists are cut, and the text says so', () => {
+test('long texts and lists are cut, with a note in the text', () => {
   const elements = Array.from({ length: 403 }, (_, index) =>
     shown(index + 1, 'p', { text: 'x'.repeat(2_001) }),
   );

@@ -1,7 +1,7 @@
 import { shortHash } from '../../../shared/lang/short-hash.ts';
 import type { ShownElement } from './in-page.ts';
 
-/** What the page shows at one moment. */
+/** The state of a page at one moment. */
 export type PageState = { readonly goal: string; readonly elements: readonly ShownElement[] };
 
 /** characters that texts are cut to, and elements that a list is cut to: no page of MiniWoB++ has as much */
@@ -33,6 +33,6 @@ function describeElement(element: ShownElement): string {
 const quoted = (text: string): string =>
   JSON.stringify(text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
 
-/** Equal for pages that show the same: numbers of elements depend on what was seen before, and do not count. */
+/** Equal for pages with the same content: the numbers of elements depend on earlier observations, and do not count. */
 export const stateKeyOf = ({ goal, elements }: PageState): string =>
   shortHash(JSON.stringify([goal, elements.map(({ ref: _, ...shown }) => shown)]));

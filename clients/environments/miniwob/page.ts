@@ -16,7 +16,7 @@ export type OpenPage = {
 
 /** The page's own clock begins at the same moment in every episode. */
 const BEGINNING = new Date('2026-01-01T12:00:00Z');
-/** ms of the page's clock after which its episode ends by itself: never */
+/** ms of the page's clock after which its episode times out; longer than any episode */
 const EPISODE_MS = 24 * 60 * 60_000;
 /** ms of the page's clock that pass with each action */
 const ACTION_MS = 1_000;
@@ -46,7 +46,7 @@ export async function openPage(
   });
   try {
     context.setDefaultTimeout(limitMs);
-    // A page's time stands still while the policy thinks: what it sees depends on its actions alone.
+    // A page's clock stands still while the policy thinks, so that observations depend only on its actions.
     await context.clock.install({ time: BEGINNING });
     await context.clock.pauseAt(BEGINNING.getTime() + ACTION_MS);
     const loaded = watchLoading(context);
@@ -71,7 +71,7 @@ export async function openPage(
   }
 }
 
-/** Lets one second of the page's clock pass: timers fire, animations go on, and images load. */
+/** Lets one second of the page's clock pass: timers fire, animations run, and images load. */
 export async function passTime({ page, view, loaded }: OpenPage): Promise<void> {
   await page.clock.runFor(ACTION_MS);
   // The page begins to load an image when its style is computed; a second round trip lets the request arrive here.
@@ -80,7 +80,7 @@ export async function passTime({ page, view, loaded }: OpenPage): Promise<void> 
   await loaded();
 }
 
-/** How an episode stands. */
+/** The state of an episode. */
 export type Standing = {
   readonly isDone: boolean;
   /** as the page gives it, which is a number from -1 to 1; without the page's deduction for time */

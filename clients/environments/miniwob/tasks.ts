@@ -6,7 +6,7 @@ import type { Task } from '../../rollout/read-tasks.ts';
 import type { TaskSelection } from '../environment.ts';
 import { environmentFailure } from '../environment-failure.ts';
 
-/** A page, and the seed that decides what it asks. */
+/** A page, and the seed that determines its question. */
 const PageTask = z.looseObject({ page: z.string(), seed: z.int().nonnegative().optional() });
 
 /** The pages of a folder. */

@@ -95,7 +95,7 @@ export async function connect(url: string, limitMs: number, signal: AbortSignal)
       askSignal.throwIfAborted();
       if (hasAsked && replies.length > 0) {
         close(); // it would be taken for the reply to this request
-        throw environmentFailure('environment-lost', 'the server sent a message that nothing asked for');
+        throw environmentFailure('environment-lost', 'the server sent a message without a request');
       }
       hasAsked = true;
       if (lost === undefined) socket.send(JSON.stringify(message));

@@ -2,7 +2,7 @@ import { Agent, fetch } from 'undici';
 import { isObject, parseJson } from '../../../shared/lang/json.ts';
 import { Refusal } from './wire.ts';
 
-/** What became of one request. It is never sent a second time. */
+/** The outcome of one request, which is never sent twice. */
 export type PoolAnswer =
   | { readonly kind: 'answer'; readonly body: Readonly<Record<string, unknown>> }
   | {
@@ -22,7 +22,7 @@ export type PoolAnswer =
 const CONNECT_LIMIT = 10_000;
 
 // A request has its own limit: undici's default would end every evaluation after 300 s. Each request has its own
-// connection: on a kept connection that the server is just closing, a request fails that may not be repeated.
+// connection: if the server is just closing a kept connection, a request fails that must not be repeated.
 const patient = new Agent({
   headersTimeout: 0,
   bodyTimeout: 0,

@@ -26,7 +26,7 @@ const action = <Shape extends z.ZodRawShape>(
 /** JSON's strings are strings of Python, too. */
 const python = (value: string): string => JSON.stringify(value);
 
-/** Every action of a policy. Nothing but a policy's call sends one of them. */
+/** Every action of a policy. Only a policy's call sends one of them. */
 const actions: Readonly<Record<string, DesktopAction<z.ZodRawShape>>> = {
   click: action(
     'Clicks at a point.',
@@ -78,7 +78,7 @@ export const desktopTools: readonly FunctionTool[] = Object.entries(actions).map
   },
 );
 
-/** What the desktop carries out for a call, or why the call is none that it knows. */
+/** The desktop's action for a call, or the reason why the call is invalid. */
 export function codeOf(
   name: string,
   given: Readonly<Record<string, unknown>>,

@@ -74,7 +74,7 @@ function driverOf<Row>(
 /** Sessions begin with a task's name. */
 const plainName = (name: string): string => name.replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 64);
 
-/** What the data lack: in the form with a wrapper if they have its wrapper, otherwise in the plain form, the last. */
+/** The faults of the data, in the form with a wrapper if the data have the wrapper, otherwise in the plain form. */
 function reasonOf(error: z.ZodError): string {
   const [first] = error.issues;
   const forms = first?.code === 'invalid_union' ? first.errors : [error.issues];
@@ -83,7 +83,7 @@ function reasonOf(error: z.ZodError): string {
   return nearest.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
 }
 
-/** @throws UsageError when no pool server answers. One that is busy says so, and is waited for later. */
+/** @throws UsageError when no pool server answers. A busy server is accepted, and awaited later. */
 async function checkHealth(url: string): Promise<void> {
   const answer = await request(`${url}/healthz`, undefined, { limitMs: HEALTH_LIMIT });
   if (answer.kind === 'silent') throw new UsageError(`no pool server answers at ${url}: ${answer.reason}`);

@@ -20,8 +20,8 @@ export type OpenOptions = EpisodeOptions & {
 };
 
 /**
- * Lets repeated calls share a call in progress: a rating that was given up goes on at the server, and a second one
- * beside it would disturb it.
+ * Lets repeated calls share a call in progress: a rating that timed out continues at the server, and a second rating
+ * would disturb it.
  */
 export function shared<Value>(work: () => Promise<Value>): () => Promise<Value> {
   let current: Promise<Value> | undefined;

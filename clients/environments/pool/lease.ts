@@ -8,7 +8,7 @@ import {
 } from '../environment-failure.ts';
 import { type PoolAnswer, request } from './connection.ts';
 
-/** What a request is for: it decides what a refusal means. */
+/** The purpose of a request, which decides the meaning of a refusal. */
 type Phase = 'opening' | 'acting' | 'evaluating';
 
 type AskOptions = {
@@ -41,7 +41,7 @@ type LeaseSettings = {
   readonly heartbeatMs: number;
   /** ms for `/close` */
   readonly closeLimitMs: number;
-  /** the server did not say that it took the lease back */
+  /** the server did not confirm that it took the lease back */
   readonly onUnclosed: (reason: string) => void;
 };
 
@@ -50,7 +50,7 @@ const HEARTBEAT_LIMIT = 30_000;
 /** ms before each further try to close */
 const CLOSE_WAITS = [500, 2_000];
 
-/** How the servers say that a lease has ended. */
+/** The servers' messages about an ended lease. */
 const lostLease = /unknown \w*lease|points to (?:a )?missing|not found in task slot/i;
 
 /** Keeps a lease alive until it is closed: the server takes it back when it hears nothing, however long a model thinks. */
@@ -65,7 +65,7 @@ export function openLease(id: string, settings: LeaseSettings): Lease {
     for (;;) {
       await pause(heartbeatMs, over.signal);
       if (over.signal.aborted || lost !== undefined) return;
-      if (inProgress > 0) continue; // a sign of life by itself, and the server answers one after the other
+      if (inProgress > 0) continue; // the request shows life, and the server answers one at a time
       const options = { limitMs: HEARTBEAT_LIMIT, signal: over.signal };
       const answer = await request(`${url}/heartbeat`, { lease_id: id }, options).catch(() => undefined);
       if (answer?.kind === 'refused' && lostLease.test(answer.reason))
@@ -136,7 +136,7 @@ async function closeLease(
   for (const wait of [...CLOSE_WAITS, undefined]) {
     const answer = await request(`${url}/close`, { lease_id: id }, { limitMs });
     if (answer.kind === 'answer') return;
-    if (answer.kind === 'refused' && lostLease.test(answer.reason)) return; // it ended by itself
+    if (answer.kind === 'refused' && lostLease.test(answer.reason)) return; // it had already ended
     if (wait === undefined || monotonicNow() + wait > end) return onUnclosed(`${id}: ${answer.reason}`);
     await pause(wait);
   }

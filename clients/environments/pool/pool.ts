@@ -13,7 +13,7 @@ export type Pool = {
   readonly allocate: (body: object, options: AllocateOptions) => Promise<Lease>;
   /** Resolves when no lease is being taken or given back. Never throws. */
   readonly settled: () => Promise<void>;
-  /** What the pool may still hold although the rollout does not. */
+  /** Leases that the pool may still count although the rollout has none. */
   readonly remarks: () => readonly string[];
 };
 
@@ -68,7 +68,7 @@ export function createPool(settings: PoolSettings): Pool {
       options.signal.throwIfAborted();
       const taking = track(take(body, options));
       return unlessAborted(taking, options.signal, () => {
-        // The request goes on: without its answer nobody could give the place back.
+        // The request continues, because its answer is needed to give the place back.
         void track(
           taking.then(
             (lease) => lease.close(),
@@ -94,7 +94,7 @@ export function createPool(settings: PoolSettings): Pool {
   };
 }
 
-/** How the pools without a status of their own say that all places are taken. */
+/** The messages of pools without a separate status when all places are taken. */
 const noRoom = /\b(?:full|exhausted)\b/i;
 
 function failureOf(answer: PoolAnswer, isIdempotent: boolean): EnvironmentFailure {

@@ -76,7 +76,7 @@ function episode(pool: Pool, lease: Lease, instance: Instance, { actLimitMs }: O
   let patch: string | undefined;
   const evaluate = shared(async () => {
     patch ??= await patchOf(lease);
-    // First give the place back: if all attempts held one while they wait for a second, none would go on.
+    // First give the place back: if all attempts kept one while they wait for a second, none could continue.
     await lease.close();
     return patch.trim() === '' ? unchanged : test(pool, instance, patch, over.signal);
   });
@@ -109,9 +109,9 @@ function episode(pool: Pool, lease: Lease, instance: Instance, { actLimitMs }: O
 /** The policy left the repository as it was. */
 const unchanged: Evaluation = { reward: 0, detail: { resolved: false, reason: 'nothing was changed' } };
 
-/** What docker writes in place of a command's output when the container is gone. */
+/** Docker's text instead of a command's output when the container is gone. */
 const goneContainer = /^(Error response from daemon|Error: No such container)/;
-/** How the server says that it ended a command. */
+/** The server's text when it ended a command. */
 const timedOut = /^Command timed out after \d+/;
 
 function shellOf(lease: Lease, actLimitMs: number) {
@@ -140,10 +140,10 @@ async function patchOf(lease: Lease): Promise<string> {
   throw environmentFailure('evaluation-failed', `/diff: git ended with ${returncode}: ${error ?? ''}`.trim());
 }
 
-/** Statuses of a container that was killed or that docker could not enter: no test said anything. */
+/** Statuses of a container that was killed or that docker could not enter: no test gave a result. */
 const noVerdict = new Set([125, 137]);
 
-/** Tests the patch in a fresh container, where the policy has not been. */
+/** Tests the patch in a fresh container, which the policy has not used. */
 async function test(
   pool: Pool,
   { instance_id: instance, image_name: image, eval_script: script }: Instance,

@@ -16,7 +16,7 @@ type Task = z.output<typeof Task>;
 /** A line of OpenClaw-RL's converted tasks, or its `task` alone. */
 const Line = z.union([z.looseObject({ task: Task }).transform(({ task }) => task), Task]);
 
-/** s: what the server may take for each part */
+/** s that the server may take for each part */
 const TASK_TIMEOUTS = { ensure_image: 300, reset_session: 300, close_session: 60, eval: 600 };
 /** ms: the same, and a minute for the way */
 const RESET_LIMIT = 720_000;
@@ -24,7 +24,7 @@ const EVALUATE_LIMIT = 660_000;
 /** ms: the router asks one worker after the other */
 const ALLOCATE_LIMIT = 60_000;
 
-/** What the server writes before a failure of the tool, which is the policy's business. */
+/** The server's prefix for a failure of the tool, which is an observation for the policy. */
 const toolError = '[TOOL_ERROR]';
 
 /** Containers with a terminal, from terminal-rl's `pool_server` or `router_server`. */

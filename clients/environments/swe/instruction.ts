@@ -13,7 +13,7 @@ const SHOWN_TESTS = 8;
 /** characters of a failing test's message */
 const SHOWN_MESSAGE = 600;
 
-/** Tells what fails, but neither where the bug is nor what kind of change made it. */
+/** Names the failing tests, but neither the place of the bug nor the kind of change. */
 export function instructionText({ title, toolchain, verdict, withBug }: Given): string {
   const { failToPass } = verdict;
   const shown = failToPass.slice(0, SHOWN_TESTS).map((id) => {

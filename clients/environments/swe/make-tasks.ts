@@ -44,7 +44,7 @@ type MadeTask = {
 export type MadeTasks = {
   readonly tasks: readonly MadeTask[];
   readonly tried: number;
-  /** changes that could be tried */
+  /** possible changes */
   readonly edits: number;
   /** tests that pass in every run */
   readonly stable: number;
@@ -175,7 +175,7 @@ async function runBaseline(workbench: Workbench, { title }: PackageSource): Prom
 
 type Trials = Baseline & { readonly texts: ReadonlyMap<string, string>; readonly workbench: Workbench };
 
-/** The bugs among the edits, as they are found; undefined for an edit that is none. No line has two bugs. */
+/** The bugs among the edits, in order of discovery; undefined for an edit that is no bug. No line has two bugs. */
 async function* tryEdits(edits: readonly Edit[], trials: Trials): AsyncGenerator<Bug | undefined> {
   const { texts, workbench, stable, limitMs } = trials;
   const used = new Set<string>();

@@ -10,7 +10,7 @@ export type Toolchain = {
   readonly testCommand: string;
   /** files of the folder `runner` that run the tests and write the outcomes; `run.sh` is one of them */
   readonly runner: readonly string[];
-  /** names of files that say what the tests are: `*` stands for any characters */
+  /** names of the files that define the tests: `*` stands for any characters */
   readonly testFiles: readonly string[];
   readonly testFolders: readonly string[];
   /** whether a file that is no test is part of the program */

@@ -18,7 +18,8 @@ export const stableTests = (runs: readonly TestRun[]): readonly string[] =>
   [...(runs[0]?.passed ?? [])].filter((id) => runs.every(({ passed }) => passed.has(id)));
 
 /**
- * What a bug does to the stable tests. A test whose outcome differs between the runs with the bug is in neither list.
+ * The effect of a bug on the stable tests. A test whose outcome differs between the runs with the bug is in neither
+ * list.
  *
  * @returns undefined when the bug breaks no test or leaves none
  */
@@ -28,7 +29,7 @@ export function verdictOf(stable: readonly string[], withBug: readonly TestRun[]
   return failToPass.length === 0 || passToPass.length === 0 ? undefined : { failToPass, passToPass };
 }
 
-/** Reads what the reporters write: `PASS "id"` or `FAIL "id" "message"`, both JSON strings. */
+/** Reads the lines of the reporters: `PASS "id"` or `FAIL "id" "message"`, both JSON strings. */
 export function readTestRun(text: string): TestRun {
   const passed = new Set<string>();
   const failed = new Map<string, string>();

@@ -7,7 +7,7 @@ import { type ContainerTool, runTool } from '../harbor/container-tool.ts';
 import type { Toolchain } from './toolchain.ts';
 import { readTestRun, type TestRun } from './verdict.ts';
 
-/** A container in which a package is tested over and over. It has no network. */
+/** A container for repeated tests of a package. It has no network. */
 export type Workbench = {
   /** Copies a folder's contents over the package's. */
   readonly copyIn: (folder: string) => Promise<void>;
@@ -15,7 +15,7 @@ export type Workbench = {
   readonly write: (path: string, text: string) => Promise<void>;
   /** Runs the package's tests, at most `limitMs`. */
   readonly test: (limitMs: number) => Promise<TestRun & { readonly printed: string }>;
-  /** Runs a script of this folder with an input. Returns what it prints. @throws Error with what it says */
+  /** Runs a script of this folder with an input. Returns its output. @throws Error with its error output */
   readonly runScript: (name: string, input: string) => Promise<string>;
   /** The unified diff of a file of the package, from one text to another. */
   readonly diff: (path: string, from: string, to: string) => Promise<string>;

@@ -78,7 +78,7 @@ export const asWritten = (id: string): string =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** One commit without a past: the history cannot tell what the source was before. */
+/** A single commit, so that the history does not contain the source without the bug. */
 const COMMITTED = `COPY source /app
 WORKDIR /app
 RUN git init --quiet && git add --all --force \\

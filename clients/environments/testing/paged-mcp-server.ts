@@ -1,5 +1,6 @@
-// An MCP server on standard input and output whose list of tools has two pages. It greets before it speaks.
-// `echo` repeats its text, `broken` answers with an error that is not about its arguments, `die` ends the process.
+// An MCP server on standard input and output whose list of tools has two pages. It prints a greeting before its first
+// message. `echo` repeats its text, `broken` answers with an error that is not about its arguments, `die` ends the
+// process.
 import { createInterface } from 'node:readline';
 
 type Params = {

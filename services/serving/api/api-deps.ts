@@ -11,7 +11,7 @@ import type { Conversations } from './responses/conversations.ts';
 export type ApiDeps = AnswerDeps & {
   readonly access: Access;
   readonly conversations: Conversations;
-  /** for what an operator asks; answers are recorded by the recorder */
+  /** for requests of operators; the recorder records answers */
   readonly log: Pick<EventLog, 'append' | 'read' | 'follow' | 'ends'>;
   /** heads by the log, also if the engine serves only the base */
   readonly lineage: Pick<HeadView, 'of' | 'reachEnd'>;

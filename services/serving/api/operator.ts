@@ -28,7 +28,7 @@ const TurnBody = z.object({ turn_id: z.string().min(1).max(512), at: position, r
 const RedriveBody = z.object({ last: z.int().min(1).max(100_000).nullish() });
 const mayBeEmpty: BodyConfig = { mayBeEmpty: true };
 
-/** What an operator does by commands, for programs such as the console: each request appends the command's event. */
+/** The operator's commands for programs such as the console: each request appends the event of its command. */
 export function registerOperator(server: FastifyInstance, deps: ApiDeps): void {
   const { config, recorder, lineage } = deps;
   const adapterOf = (

@@ -146,7 +146,7 @@ const long: Readonly<Record<string, readonly ChatMessage[]>> = {
   })),
 };
 
-test.each(Object.entries(long))('of 8 MB of %s, no more is read than tells how to cut', (_, messages) => {
+test.each(Object.entries(long))('of 8 MB of %s, only the part that the cut needs is read', (_, messages) => {
   let read = 0;
   const counting = {
     ...tokenizer,

@@ -22,7 +22,7 @@ test('calls run side by side, with their events', async () => {
   expect(events).toEqual(['heard', 'heard', 'heard']);
 });
 
-test('an abort reaches the call that it is meant for', async () => {
+test('an abort reaches only its own call', async () => {
   const stop = new AbortController();
   const waiting = thread.call('wait', undefined, { signal: stop.signal });
   expect(await thread.call('echo', 'meanwhile')).toBe('meanwhile');
@@ -30,7 +30,7 @@ test('an abort reaches the call that it is meant for', async () => {
   expect(await waiting).toBe('stopped');
 });
 
-test('errors keep their row of the table on the way', async () => {
+test('errors keep their row of the table between threads', async () => {
   await expect(thread.call('refuse', undefined)).rejects.toMatchObject({
     code: 'template_refused',
     status: 400,
@@ -50,7 +50,7 @@ test('errors keep their row of the table on the way', async () => {
   });
 });
 
-test('a thread that dies fails what was asked of it, and says so', async () => {
+test('the end of a thread fails its calls, with the reason', async () => {
   const waiting = thread.call('wait', undefined);
   waiting.catch(() => {});
   await expect(thread.call('die', undefined)).rejects.toMatchObject({ code: 'engine_failed' });

@@ -13,7 +13,7 @@ afterEach(() => thread.close());
 
 const tooCostly = (param: string) => ({ code: 'request_too_costly', status: 400, param });
 
-test('a call that does not come to an end is refused by the name of its field; the others are answered', async () => {
+test('a call that never ends is refused by the name of its field; the others are answered', async () => {
   const spinning = expect(thread.call('spin', undefined)).rejects.toMatchObject(tooCostly('response_format'));
   const others = [1, 2, 3].map((ask) => thread.call('echo', ask));
   await vi.waitFor(() => expect(thread.problem()).toBe('one prompt keeps all others waiting'), 30_000);
@@ -23,7 +23,7 @@ test('a call that does not come to an end is refused by the name of its field; t
   expect(thread.problem()).toBeUndefined();
 });
 
-test('so is a call that needs too much memory, and a call that ends its thread', async () => {
+test('a call that needs too much memory or ends its thread is refused, too', async () => {
   for (const name of ['fill', 'die'] as const) {
     const refused = expect(thread.call(name, undefined)).rejects.toMatchObject(tooCostly('messages'));
     const other = thread.call('echo', name);
@@ -32,7 +32,7 @@ test('so is a call that needs too much memory, and a call that ends its thread',
   }
 });
 
-test('a refusal of the thread itself passes, and nothing is started again', async () => {
+test("the thread's own refusal is passed on, and the thread is not restarted", async () => {
   await expect(thread.call('refuse', undefined)).rejects.toMatchObject({ code: 'template_refused' });
   expect(thread.problem()).toBeUndefined();
   expect(await thread.call('echo', 'next')).toBe('next');
@@ -51,7 +51,7 @@ test('a call whose client left before its turn is not made', async () => {
   expect(await ready).toBe('lies ready');
 });
 
-test('a thread that cannot be started in time is named', async () => {
+test('a thread that does not start in time is reported', async () => {
   const late = openWatchedThread<Known>(module, undefined, { callMs: 1_000, startMs: 1, heapMib: 64 });
   await expect(late).rejects.toThrow('did not start within 1 ms');
 });

@@ -70,7 +70,7 @@ test('a key has its limits and adapter; an unreadable key is never written', asy
   expect(await readAccessKeys(path)).toHaveLength(1);
 });
 
-test.each(['{"keys": 5}', '{broken', ''])('a key file with %j gives nobody access', async (text) => {
+test.each(['{"keys": 5}', '{broken', ''])('a key file with %j refuses all requests', async (text) => {
   const path = join(folder, 'keys.json');
   await writeFile(path, text);
   const access = openAccess({ path, configured: undefined, always: false });

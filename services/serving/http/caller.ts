@@ -16,7 +16,7 @@ export const setCaller = (request: FastifyRequest, caller: Caller): void =>
 export const callerIfKnown = (request: FastifyRequest): Caller | undefined =>
   request.getDecorator<Caller | null>(CALLER) ?? undefined;
 
-/** The caller of a request that was let in. */
+/** The caller of a request that passed the access check. */
 export const callerOf = (request: FastifyRequest): Caller => request.getDecorator<Caller>(CALLER);
 
 /** The caller of a request that needs an access key. @throws ServingError NOT_FOR_SESSION_KEYS */

@@ -9,7 +9,7 @@ const own = { lane: true, key: true, session: true } as const;
 const ttl = z.number().min(1).max(86_400);
 const name = z.string().min(1).max(512);
 
-/** What the client of an attempt says about its environment. */
+/** A report of an attempt's client about its environment. */
 export const LeaseFact = z.discriminatedUnion('what', [
   z.object({
     what: z.literal('leased'),

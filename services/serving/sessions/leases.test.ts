@@ -66,7 +66,7 @@ test('asking again for a lease, or sending a fact again, changes nothing', async
   expect(written.filter(({ type }) => type === 'environment.evaluated')).toHaveLength(1);
 });
 
-test('a lease that nobody renews expires, and then takes no more facts', async () => {
+test('a lease without renewal expires, and then accepts no more facts', async () => {
   const { leases, say, written, clock } = lending();
   await say(leased);
   clock.seconds = 50;

@@ -8,7 +8,7 @@ import type { Session } from './session-row.ts';
 
 const source = 'clawloop/serving';
 
-/** What the client of a session asked for. */
+/** The options that the client of a session requested. */
 export type SessionTerms = Partial<Pick<SessionStarted['data'], 'process' | 'weigh'>>;
 
 /** A session to start. */

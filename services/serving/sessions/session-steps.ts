@@ -9,7 +9,7 @@ export type StepNode = TreeNode & {
   readonly observed: readonly string[];
 };
 
-/** A step of a session: an answer, and where it stands. */
+/** A step of a session: an answer, and its place. */
 export type SessionStep = Pick<StepNode, 'id' | 'observed'> & {
   /** id of the step that it continues; null: it begins a conversation */
   readonly continues: string | null;

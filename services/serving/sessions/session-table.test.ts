@@ -328,7 +328,7 @@ test('skimming the log gives the same table as reading all of it', () => {
   }
 });
 
-test('the steps of an open session are its trainable answers, with their place and what they answer', () => {
+test('the steps of an open session are its trainable answers, with place and answered messages', () => {
   const said = (role: string, content: string) => ({ role, content });
   const first = [said('system', 'You act.'), said('user', 'Begin.')];
   const second = [...first, said('assistant', 'on a'), said('user', 'You see a door. ')];

@@ -40,7 +40,7 @@ const failed = (turnId: string, nth: number) =>
     data: { turnId, lane: 'l', index: 0, reason: 'broke' },
   });
 
-test('the votes on the steps of an open session, those that came before the first question too', async () => {
+test('the votes on the steps of an open session, including votes before the first question', async () => {
   let isOpen = true;
   const votes = openStepVotes({ log, signal: stop.signal, isVotedOn: (lane) => lane === 'l' && isOpen });
   await log.append([

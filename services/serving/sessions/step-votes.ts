@@ -35,8 +35,8 @@ const voteTypes: ReadonlySet<string> = new Set(['turn.skipped', 'vote.cast', 'vo
 const MOST_FAILURES = 3;
 
 /**
- * The votes on the steps of open sessions: a fold of `turns` in memory. The topic is read when somebody first asks,
- * and followed from then on.
+ * The votes on the steps of open sessions: a fold of `turns` in memory. The topic is read at the first question, and
+ * followed from then on.
  */
 export function openStepVotes({ log, signal, isVotedOn }: Options): StepVotes {
   const lanes = new Map<string, Map<string, TurnVotes>>();
@@ -52,7 +52,7 @@ export function openStepVotes({ log, signal, isVotedOn }: Options): StepVotes {
         type === 'session.closed' ? lanes.has(subject) : voteTypes.has(type) && isVotedOn(subject),
     );
     caughtUp.catch(() => {}); // `done` reports the reason
-    // the next question reads the topic anew
+    // the next question reads the topic again
     done.catch(() => {
       lanes.clear();
       following = undefined;

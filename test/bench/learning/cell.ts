@@ -4,11 +4,11 @@ import { type Loop, type LoopOptions, type Method, openLoop } from './loop.ts';
 import type { LearningModel } from './model.ts';
 import type { BenchTaste } from './tastes.ts';
 
-/** How long a person chats. Sessions. */
+/** Length of a chat with one person, in sessions. */
 export type Lengths = {
-  /** at least so many, which is what the curves show */
+  /** at least this many; the curves show these */
   readonly curve: number;
-  /** who was not met by then gives up */
+  /** the person gives up if the taste was not met by then */
   readonly patience: number;
   /** held-out prompts per point of the curve */
   readonly pointPrompts: number;

@@ -1,6 +1,7 @@
 // node infra/runtime/run.js test/bench/learning/changes.ts '{"name":"anchor","seed":4,"phases":[["one sentence",40],
 // ["bare list",60]],"settings":{"teacherAnchor":0.5}}': a person whose taste changes, and what becomes of the policy
-// over many sessions. One line of JSON per look: of the held-out answers, and of the steps since the last one.
+// over many sessions. One line of JSON per evaluation: of the held-out answers, and of the steps since the previous
+// evaluation.
 
 import { z } from 'zod';
 import { canaryFigures } from '../../../services/trainer/canaries.ts';
@@ -16,9 +17,9 @@ const Cell = z.object({
   seed: z.int(),
   phases: z.array(z.tuple([z.string(), z.int().min(1)])),
   settings: z.record(z.string(), z.unknown()).default({}),
-  /** sessions between two looks */
+  /** sessions between two evaluations */
   every: z.int().default(20),
-  /** held-out answers of a look */
+  /** held-out answers of an evaluation */
   answers: z.int().default(64),
   falseVerdicts: z.number().default(0),
   wantsContent: z.boolean().default(false),

@@ -4,7 +4,7 @@ import { createRandom } from '../../../shared/policy/model/random.ts';
 import { praise } from '../../e2e/demo/talk.ts';
 import type { BenchTaste } from './tastes.ts';
 
-/** Of an answer that still does not fit, a person complains this often and then gives up. */
+/** Complaints about answers to one request before the person gives up. */
 const PATIENCE = 2;
 /** An answer that names fewer of the topic's items says nothing. */
 const LEAST_ITEMS = 2;
@@ -50,7 +50,7 @@ export async function talkOnce(
     messages.push({ role: 'user', content: choose(said) });
     if (pleased) break;
   }
-  await reply(messages); // what the person said is only seen by the loop when it is sent
+  await reply(messages); // the loop sees the person's words only when they are sent
   return firstMet ?? false;
 }
 

@@ -6,7 +6,7 @@ import type { BenchTaste } from './tastes.ts';
 export type Evaluation = {
   readonly answers: number;
   readonly met: number;
-  /** names three or more of the topic's items: what is said must survive how it is said */
+  /** names three or more of the topic's items: a taste must not cost the content */
   readonly onTopic: number;
   /** the same among the answers that meet the taste: what the taste itself costs; null: none does */
   readonly onTopicWhenMet: number | null;
@@ -16,14 +16,14 @@ export type Evaluation = {
   readonly distinct: number;
 };
 
-/** Different held-out prompts; beyond that they are asked again, with other numbers. */
+/** Number of different held-out prompts; further questions repeat them with other numbers. */
 const PROMPTS = 64;
 /** Items that an answer on topic names at least. */
 export const ON_TOPIC = 3;
 
 type Asked = { readonly ask: (questions: readonly Question[]) => readonly Reply[] };
 
-/** Held-out questions as often as asked for, the same ones and seeds for every version. */
+/** Held-out questions in the requested number, with the same seeds for every version. */
 export function heldOutQuestions(seed: number | string, answers: number) {
   const prompts = heldOutPrompts(seed, Math.min(PROMPTS, answers));
   const asked = Array.from({ length: answers }, (_, index) => prompts[index % prompts.length]!);
@@ -36,7 +36,7 @@ export function heldOutQuestions(seed: number | string, answers: number) {
   return { asked, questions };
 }
 
-/** The same questions and seeds for every version: what differs is the policy. */
+/** The questions and seeds are the same for every version; only the policy differs. */
 export function evaluate(
   { ask }: Asked,
   taste: Pick<BenchTaste, 'complaints'>,
@@ -48,7 +48,7 @@ export function evaluate(
   return gradeAnswers(asked, texts, taste);
 }
 
-/** An answer for each of what was asked. */
+/** An answer for each question. */
 export function gradeAnswers(
   asked: readonly HeldOutPrompt[],
   texts: readonly string[],

@@ -32,7 +32,7 @@ test('no taste is met by chance more often than a quarter of the time', () => {
   base.dispose();
 });
 
-test('a cell learns, says what it saw, and comes out the same again; without learning nothing changes', async () => {
+test('a cell learns and reports, and a second run gives the same result; without learning nothing changes', async () => {
   const learned = await cell('combine', 1);
   expect(learned.points.map(({ session }) => session)).toEqual([0, 1, 2, 3, 4, 5, 6]);
   expect(learned.versions).toBeGreaterThanOrEqual(1);

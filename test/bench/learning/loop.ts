@@ -44,22 +44,21 @@ const source = 'clawloop/bench';
 export type LoopOptions = {
   readonly method: Method;
   readonly seed: string;
-  /** of the collector, as a deployment takes them: what is left out is the default */
+  /** settings of the collector; missing ones have the default of a deployment */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** the rules unless told */
+  /** default: the rules */
   readonly judge?: Pick<Judge, 'name' | 'defaultVotes' | 'vote'>;
   readonly onEvent?: (event: ClawLoopEvent) => void;
-  /** Another candidate in the place of the one that a step made, before the trainer reports it. */
+  /** Replaces the candidate of a step before the trainer reports it. */
   readonly replace?: (step: StepInput, candidate: Candidate) => Candidate | Promise<Candidate>;
 };
 
 export type Loop = ReturnType<typeof openLoop>;
 
 /**
- * The whole loop for one person in one process and without a clock: the collector's and the judge's folds
- * over a
- * log in memory, the judge `ear`, the trainer's step, serving's sampling. What is left out is I/O: HTTP,
- * queues, checkpoints on a disk, and that a step takes time while the chat goes on.
+ * The whole loop for one person in one process and without a clock: the collector's and the judge's folds over a log in
+ * memory, the judge `ear`, the trainer's step, serving's sampling. It has no I/O: no HTTP, no queues, no checkpoints on
+ * disk. A step takes no time of the chat.
  */
 export function openLoop(model: LearningModel, options: LoopOptions) {
   const { method, seed, settings, judge = earJudge } = options;
@@ -138,7 +137,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     for (const older of parents.keys()) if (older < version - KEPT) parents.delete(older);
   };
 
-  /** Until every turn is judged and no batch is open: a person thinks longer than that. */
+  /** Runs until every turn is judged and no batch is open; a person pauses longer than that. */
   const settle = async (): Promise<void> => {
     do {
       await vote();
@@ -159,7 +158,7 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
   return {
     served: (): number => served,
     adapter: () => parents.get(served)?.adapter,
-    /** figures of each step, in order, and what its gate said */
+    /** figures of each step, in order, with the result of its gate */
     steps: (): readonly Pick<Candidate, 'gate' | 'metrics'>[] => steps,
     /** facts by type */
     counts: (): Readonly<Record<string, number>> => counts,
@@ -187,14 +186,14 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     /** Versions from this one back to the base. */
     lineage: (version: number): readonly number[] =>
       lineage(headView(openDraft(log.rowsOf(submit.name, ADAPTER))), version),
-    /** What the step that made the served version measured. */
+    /** The figures of the step that made the served version. */
     figures: (): Readonly<Record<string, number>> => figures.get(served) ?? {},
     settle,
     close: (): void => speaker.dispose(),
   };
 }
 
-/** As serving writes it down for a stock client. */
+/** The event that serving records for a standard client. */
 function interaction(id: string, time: string, messages: readonly ChatMessage[], { text, generated }: Reply) {
   const { sampling, tokens, version, finishReason, usage } = generated;
   return InteractionCompleted.create({
@@ -226,7 +225,7 @@ function interaction(id: string, time: string, messages: readonly ChatMessage[],
   });
 }
 
-/** What a checkpoint's state would say: nothing is read from it here but version, digest and gate. */
+/** The state of a checkpoint; only version, digest and gate are read here. */
 const stateOf = (
   model: LearningModel,
   batch: OpenBatch,

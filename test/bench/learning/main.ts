@@ -1,7 +1,6 @@
-// npm run bench:learning [-- --methods combine,none --tastes 'bare list' --seeds 1,2]: learning curves of
-// every
-// method, taste and seed. What is done already is not done again; Ctrl-C ends after the session that runs.
-// --set learningRate=2e-2,klCoefficient=0.2 tries other settings: give it --results and --docs of its own.
+// npm run bench:learning [-- --methods combine,none --tastes 'bare list' --seeds 1,2]: learning curves of every method,
+// taste and seed. Finished cells are not repeated; Ctrl-C ends the run after the current session. --set
+// learningRate=2e-2,klCoefficient=0.2 tries other settings: then also give --results and --docs.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -19,7 +18,7 @@ import { LARGEST_PRIOR, tastes } from './tastes.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const methods: readonly Method[] = ['combine', 'binary', 'opd', 'none'];
-/** answers that a prior is measured by */
+/** answers that measure the prior */
 const PRIOR_ANSWERS = 512;
 
 const { values } = parseArgs({
@@ -40,7 +39,7 @@ const lines = async () => (await readLines(values.results)).filter((line) => lin
 
 const stop = new AbortController();
 process.once('SIGINT', () => {
-  console.log('\nending; what is done stays done. Ctrl-C again ends at once.');
+  console.log('\nending; finished cells are kept. Press Ctrl-C again to end at once.');
   stop.abort();
 });
 
@@ -66,7 +65,7 @@ if (cells.length > 0) {
   console.log(`${cells.length} cells: ${values.docs}/benchmarks.md`);
 }
 
-/** A taste that chance meets too often would pass for learning: it is refused. */
+/** Refuses a taste that the base model meets too often by chance, because it would look like learning. */
 async function measurePriors(model: LearningModel): Promise<void> {
   const known = (await lines()).flatMap((line) => (line.kind === 'prior' ? [line.taste] : []));
   const base = model.speaker(0, undefined);

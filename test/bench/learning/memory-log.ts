@@ -15,10 +15,7 @@ export const readerOf = <Settings>({ name, reads, on }: Fold<Settings>, settings
   on: (rows, event, at) => on(rows, event, at, settings),
 });
 
-/**
- * The three topics and their folds in the memory of one process, one partition each: what a log does,
- * without I/O.
- */
+/** The three topics and their folds in the memory of one process, one partition each: a log without I/O. */
 export function openMemoryLog(readers: readonly NamedReader[], onEvent: (event: ClawLoopEvent) => void) {
   const topics = new Map<Topic, ClawLoopEvent[]>();
   const groups = readers.map((reader) => ({

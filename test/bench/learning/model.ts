@@ -23,13 +23,13 @@ import { loadTokenizer } from '../../../shared/policy/text/tokenizer.ts';
 
 /** Answers generated side by side. */
 const AT_ONCE = 16;
-/** Tokens of an answer, as the demo's person asks for them. */
+/** Tokens of an answer, as in the requests of the demo. */
 const MAX_TOKENS = 120;
 
 export type Question = {
   readonly messages: readonly ChatMessage[];
   readonly seed: string;
-  /** undefined: whatever fits the context */
+  /** undefined: as many as fit the context */
   readonly limits?: PromptLimits | undefined;
 };
 export type Reply = { readonly text: string; readonly generated: Generated };
@@ -42,10 +42,7 @@ export type Speaker = {
 
 export type LearningModel = Awaited<ReturnType<typeof openLearningModel>>;
 
-/**
- * claw-nano, once for serving and training: sampled as serving samples, trained by the trainer's own
- * engine.
- */
+/** claw-nano, loaded once for serving and training: sampled as in serving, trained by the trainer's own engine. */
 export async function openLearningModel(backend: BackendChoice = 'auto') {
   prepareNativeEnvironment({ threads: 1 });
   const folder = modelFolder(CLAW_NANO);

@@ -1,9 +1,9 @@
 type Screen = { readonly isTTY?: boolean; readonly write: (text: string) => unknown };
 
-/** ms between two lines where there is no terminal to write over */
+/** ms between two lines if the output is not a terminal */
 const QUIET_MS = 30_000;
 
-/** How far the cells are, with the time that the rest will take at the pace so far. */
+/** Progress of the cells, with the estimated time for the rest. */
 export function createProgress(
   cells: number,
   screen: Screen,
@@ -11,13 +11,13 @@ export function createProgress(
 ) {
   const began = now();
   let finished = 0;
-  let told = began;
+  let printedAt = began;
   const clear = screen.isTTY ? '\r\u001b[2K' : '';
   return {
     at: (name: string, part: number): void => {
       const time = now();
-      if (!screen.isTTY && time - told < QUIET_MS) return;
-      told = time;
+      if (!screen.isTTY && time - printedAt < QUIET_MS) return;
+      printedAt = time;
       const share = (finished + part) / cells;
       const left = ((time - began) * (1 - share)) / share;
       const line = `${finished + 1} of ${cells}: ${name}, ${Math.round(part * 100)} %; ${spell(left)} left`;

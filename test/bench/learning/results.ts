@@ -8,10 +8,10 @@ import type { Evaluation } from './evaluate.ts';
 import type { LoopOptions } from './loop.ts';
 import { tastes } from './tastes.ts';
 
-/** Raised when the bench itself changes what a cell does. */
+/** Increased when a change of the bench changes the results of a cell. */
 const REVISION = 2;
 
-/** A line of the results. `protocol`: what it was measured by; lines of another one do not count. */
+/** A line of the results. Lines of another `protocol` do not count. */
 export type Line = { readonly protocol: string } & (
   | ({ readonly kind: 'cell' } & CellReport)
   | { readonly kind: 'prior'; readonly taste: string; readonly prior: Evaluation }
@@ -19,7 +19,7 @@ export type Line = { readonly protocol: string } & (
 export type CellLine = Extract<Line, { kind: 'cell' }>;
 export type PriorLine = Extract<Line, { kind: 'prior' }>;
 
-/** Name of everything that a result hangs on but the machine: settings of learning, lengths, tastes. */
+/** Name of everything that determines a result except the machine: settings of learning, lengths, tastes. */
 export function protocolOf(lengths: Lengths, settings: LoopOptions['settings'] = {}): string {
   const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
   const about = tastes.map(({ name, about: what }) => [name, what]);

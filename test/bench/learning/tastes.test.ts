@@ -30,10 +30,10 @@ const said = (content: string) =>
     next: [{ role: 'user', content }],
   });
 
-/** It asks for nothing that a hint could say. */
+/** No hint can express this wish. */
 const WITHOUT_WISH = 'That is no answer.';
 
-test('the judge hears every complaint as one, every wish as a hint, and every praise as praise', () => {
+test('the judge recognises every complaint, every wish as a hint, and all praise', () => {
   for (const complaint of tastes.flatMap(({ complaints }) =>
     answers.flatMap((answer) => complaints(answer)),
   )) {

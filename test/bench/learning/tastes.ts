@@ -1,6 +1,6 @@
 import { hasGreeting, hasList, type Taste } from '../../e2e/demo/taste.ts';
 
-/** A taste with what it is about, for the table. */
+/** A taste with its description, for the table. */
 export type BenchTaste = Taste & {
   readonly kind: 'form' | 'length' | 'tone';
   readonly about: string;
@@ -60,7 +60,7 @@ export const sober: BenchTaste = {
 
 export const tastes: readonly BenchTaste[] = [bareList, oneSentence, sober];
 
-/** Tastes that nobody should be able to teach claw-nano, and one whose words crowd out what is said. */
+/** Tastes that claw-nano should not be able to learn, and one whose words displace the content. */
 export const unreachable: readonly BenchTaste[] = [
   {
     name: 'poem',

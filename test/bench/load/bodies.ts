@@ -71,7 +71,7 @@ function lines(words: (count: number) => string, count: number): string {
   return Array.from({ length: Math.ceil(count / 20) }, () => words(20)).join('\n');
 }
 
-/** Words of a fixed seed, as unlike each other as those of a text: a log's compression has its work. */
+/** Words of a fixed seed, as varied as those of a text, so that a log's compression has realistic work. */
 function wordStream(seed: number): (count: number) => string {
   let state = seed;
   const next = (below: number) => {

@@ -11,11 +11,11 @@ export type LoadCase = {
   readonly rounds: number;
 };
 
-/** An engine that takes no time shows most of what stands before it. */
+/** With an engine that takes no time, the overhead of the server shows most. */
 const atOnce: Pace = { tokens: 16, firstTokenMs: 0, tokenMs: 0 };
 const ROUND_MS = 2_000;
 
-/** As many streams as one engine may have open; they last some seconds each. */
+/** As many streams as one engine may have open; each lasts some seconds. */
 const STREAMS = 200;
 const paced: Pace = { tokens: 50, firstTokenMs: 200, tokenMs: 25 };
 const longer: Pace = { tokens: 60, firstTokenMs: 500, tokenMs: 50 };

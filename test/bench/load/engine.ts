@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-// A process of its own for the bench of load: an engine that speaks OpenAI's chat API and says the same to
-// everybody, as JSON or streamed, when it is told to. Prints its port.
+// A separate process for the load bench: an engine with OpenAI's chat API and one fixed answer, as JSON or streamed at
+// the configured pace. Prints its port.
 
-/** How it answers from now on. Without pauses, all of an answer goes out in one write. */
+/** The form of the following answers. Without pauses, a whole answer is sent in one write. */
 export type Pace = { readonly tokens: number; readonly firstTokenMs: number; readonly tokenMs: number };
 
 let pace: Pace = { tokens: 16, firstTokenMs: 0, tokenMs: 0 };
@@ -17,7 +17,7 @@ process.on('message', (next: Pace) => {
 const head = { id: 'chatcmpl-0123456789abcdef', created: 1_760_000_000, model: 'engine' };
 const frame = (delta: object, more: object = {}): string =>
   `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, logprobs: null, finish_reason: null, ...more }] })}\n\n`;
-/** A token says when it went out, ms of the clock that all processes of the machine share. */
+/** A token contains the time of its sending, ms of the clock that all processes of the machine share. */
 const stampedFrame = (): string => frame({ content: ` @${Number(process.hrtime.bigint()) / 1e6}@` });
 const plainFrame = frame({ content: ' another' });
 const beginFrame = frame({ role: 'assistant', content: '' });

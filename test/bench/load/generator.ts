@@ -1,17 +1,17 @@
 import { Pool } from 'undici';
 import { type BodySize, requestBody } from './bodies.ts';
 
-// A process of its own for the bench of load: asks a server, so many requests at once, each again as soon as
-// its answer has ended. Takes one order at a time.
+// A separate process for the load bench. It keeps a number of requests open at a server: each answer that ends is
+// followed by the next request. Takes one order at a time.
 
 export type Order = {
   readonly url: string;
   readonly size: BodySize;
   readonly stream: boolean;
   readonly atOnce: number;
-  /** ms in which requests are begun; those are then waited for */
+  /** ms in which requests start; the answers of all are awaited */
   readonly ms: number;
-  /** what every answer has to contain */
+  /** text that every answer must contain */
   readonly mark: string;
 };
 
@@ -20,7 +20,9 @@ export type Taken = {
   readonly seconds: number;
   /** ms from the request to the end of its answer */
   readonly latencies: readonly number[];
-  /** ms from the engine's first token, which carries its time, to its being here; empty: not streamed */
+  /**
+   * ms from the sending of the engine's first token, which contains its time, to its arrival here; empty: not streamed
+   */
   readonly firstTokens: readonly number[];
 };
 
@@ -31,7 +33,7 @@ const pools = new Map<string, Pool>();
 
 type Heard = { readonly ms: number; readonly firstTokenMs: number | undefined };
 
-/** One answer. Rejects where it is none, or not whole, or lacks the mark. */
+/** One answer. Rejects if there is none, or if it is not whole or lacks the mark. */
 function ask(pool: Pool, body: string, { stream, mark }: Order): Promise<Heard> {
   const began = now();
   return new Promise((resolve, reject) => {

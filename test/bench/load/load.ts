@@ -5,15 +5,15 @@ import { cases, type LoadCase } from './case.ts';
 import { processorMs, startEngine, startGenerator, startPassThrough } from './processes.ts';
 import { lineOf, loadTable, type MeasuredCase, type Round } from './report.ts';
 
-/** Serving says of every answer that the fact of it is durable. */
+/** Serving marks every answer whose fact is durable. */
 const RECORDED = '"recorded":true';
 const WARM_UP_MS = 1_500;
 
 /**
- * Serving under load, each answer's fact durable in the embedded log before its end is seen, beside a bare
- * Fastify that hands requests on: by turns, in short rounds, since the machine is shared. Engine, pass-through,
- * serving and whoever asks are processes of their own. Checks that each answer left its fact. Writes its table
- * into docs/understand/benchmarks.md; takes four minutes.
+ * Serving under load, with each answer's fact durable in the embedded log before the end of the answer. The peer is a
+ * bare Fastify that only forwards requests. Both alternate in short rounds, since the machine is shared. Engine,
+ * pass-through, serving and load generator are separate processes. Checks that each answer has its fact. Writes its
+ * table into docs/understand/benchmarks.md; takes four minutes.
  */
 export async function benchLoad(asked = cases): Promise<readonly MeasuredCase[]> {
   const [start, load] = [performance.now(), loadavg()[0]!];
@@ -73,7 +73,7 @@ export async function benchLoad(asked = cases): Promise<readonly MeasuredCase[]>
   }
 }
 
-/** Whoever comes first in one round comes last in the next. */
+/** The order of the servers is reversed in every round. */
 const inTurns = (round: number): readonly ('peer' | 'serving')[] =>
   round % 2 === 0 ? ['peer', 'serving'] : ['serving', 'peer'];
 

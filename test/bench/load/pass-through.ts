@@ -1,8 +1,8 @@
 import { fastify } from 'fastify';
 import { Pool } from 'undici';
 
-// A process of its own for the bench of load, the peer: a bare Fastify that hands requests on to the engine
-// at the address it is given, with undici, and its answers back. Records nothing. Prints its port.
+// A separate process for the load bench, the peer: a bare Fastify that forwards requests to the engine at the given
+// address by undici, and returns its answers. Records nothing. Prints its port.
 
 const pool = new Pool(process.argv[2]!, { connections: 256 });
 const server = fastify({ bodyLimit: 2 ** 24 });

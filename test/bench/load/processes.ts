@@ -39,8 +39,8 @@ export function startGenerator() {
 }
 
 /**
- * ms of processor time that a process has taken, all its threads together; NaN where there is no /proc. Told
- * in ticks of 10 ms.
+ * ms of processor time that a process has taken, all its threads together, in steps of 10 ms; NaN on a system without
+ * /proc.
  */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');

@@ -20,7 +20,7 @@ const measured = {
   serving: [round(100, [2, 2, 4], [1]), round(80, [2, 2, 9], [3]), round(100, [2, 2, 2], [2])],
 };
 
-test('a ratio is of servers that were asked in the same round; latencies are of all rounds', () => {
+test('a ratio compares servers in the same round; latencies are of all rounds', () => {
   expect(figuresOf(measured)).toEqual({
     peerRate: 100,
     servingRate: 50,
@@ -33,7 +33,7 @@ test('a ratio is of servers that were asked in the same round; latencies are of 
   });
 });
 
-test('a row has a cell per column, and the table says where and when', () => {
+test('a row has one cell for each column, and the table names machine and date', () => {
   const table = loadTable([measured], {
     machine: 'here',
     load: [0.5, 1],

@@ -2,12 +2,12 @@ import { defined } from '../../../shared/lang/defined.ts';
 import type { LoadCase } from './case.ts';
 import type { Taken } from './generator.ts';
 
-/** What one server did in one round of a case. `processorMs`: what that took of all its threads. */
+/** The results of one server in one round of a case. `processorMs`: processor time of all its threads. */
 export type Round = Taken & { readonly processorMs: number };
 export type Rounds = readonly Round[];
 export type MeasuredCase = { readonly asked: LoadCase; readonly peer: Rounds; readonly serving: Rounds };
 
-/** Facts in the log, and answers that were given: the same number. */
+/** Number of facts in the log and of given answers, which are equal. */
 export type Recorded = { readonly facts: number; readonly answers: number };
 
 export type Circumstances = {
@@ -26,7 +26,7 @@ const rate = ({ answers, seconds }: Taken): number => answers / seconds;
 export type LoadFigures = {
   readonly peerRate: number;
   readonly servingRate: number;
-  /** of the rates, median of the rounds, in each of which both were asked */
+  /** of the rates: the median over the rounds, each of which measures both */
   readonly ratio: number;
   /** ms of the processor per request, of all rounds */
   readonly processorMs: { readonly peer: number; readonly serving: number };
@@ -115,7 +115,7 @@ export function lineOf(measured: MeasuredCase): string {
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-/** Markdown: the table, and under which circumstances it was made. */
+/** Markdown: the table, and the conditions of the measurement. */
 export function loadTable(measured: readonly MeasuredCase[], at: Circumstances): string {
   const [before, after] = at.load.map((load) => load.toFixed(1));
   const { facts, answers } = at.recorded;

@@ -10,16 +10,16 @@ import { recordedPrompts } from './recorded-prompts.ts';
 
 const QUESTIONS = 32;
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
-/** Where the recorders leave what real programs sent; git ignores both. */
+/** Folders with the recorded requests of real programs; git ignores both. */
 const caches = ['.openclaw/requests', '.clients/requests'].map((folder) => join(checkout, folder));
 
-/** Of the answers to all questions asked in one way. */
+/** Figures of the answers to all questions in one form. */
 type Asked = { readonly onTopic: number; readonly tokens: number };
 
 /**
- * What claw-nano makes of questions that reach it within an agent program's prompt: the share of answers on
- * topic, with the whole prompt cut to its context, and with the model's own limits. Prints a row for each
- * recorded prompt; the bare questions are the peer.
+ * Measures how claw-nano answers questions inside an agent program's prompt: the share of answers on topic, with the
+ * whole prompt cut to its context, and with the model's own limits. Prints a row for each recorded prompt; the bare
+ * questions are the peer.
  */
 export async function benchPrompts(folders: readonly string[] = caches): Promise<void> {
   const prompts = recordedPrompts(folders);

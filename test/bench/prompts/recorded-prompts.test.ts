@@ -19,7 +19,7 @@ async function folderWith(files: Readonly<Record<string, unknown>>): Promise<str
   return folder;
 }
 
-test('of each program, whatever API it speaks, the person’s words can be others', async () => {
+test('for each program and API, the person’s words can be replaced', async () => {
   const turns = [{ role: 'user', content: 'one?' }];
   const longer = [...turns, { role: 'assistant', content: 'One.' }, { role: 'user', content: 'two?' }];
   const parts = [

@@ -24,13 +24,13 @@ const request = z.looseObject({
     .optional(),
 });
 type Recorded = z.output<typeof request>;
-/** A list of requests, or one within a scenario. */
+/** A list of requests, or a scenario with such a list. */
 const recording = z.union([
   z.array(request),
   z.looseObject({ requests: z.array(request) }).transform(({ requests }) => requests),
 ]);
 
-/** A request of an agent program in which a person's last words can be others. */
+/** A request of an agent program in which the person's last words can be replaced. */
 export type RecordedPrompt = {
   readonly program: string;
   /** `first`, or `last`: with the most turns before it */
@@ -38,12 +38,12 @@ export type RecordedPrompt = {
   readonly asking: (question: string) => readonly ChatMessage[];
 };
 
-/** Characters of system text from which on a request is an agent's, and not one of its helpers'. */
+/** Characters of system text from which a request counts as the agent's, not a helper's. */
 const AGENT_SYSTEM = 1_000;
-/** Characters of a person's words, at most; what is longer a program wrote. */
+/** Maximum characters of a person's words; a program wrote longer ones. */
 const MOST_WORDS = 200;
 
-/** The first request of each program, and the one with the longest history, out of its JSON files. */
+/** The first request in each program's JSON files, and the one with the longest history. */
 export function recordedPrompts(folders: readonly string[]): readonly RecordedPrompt[] {
   const files = folders
     .filter((folder) => existsSync(folder))
@@ -72,7 +72,7 @@ function askingIn({ body }: Recorded) {
   if (messages === undefined) return undefined;
   const system = messages.filter(isSystem).reduce((sum, { content }) => sum + contentText(content).length, 0);
   const at = messages.findLastIndex(isHuman);
-  // after the words there may be the client's own, and no answer yet
+  // client messages may follow the words, but no answer
   const isAsked =
     at !== -1 && !messages.slice(at).some(({ role }) => role === 'assistant' || role === 'tool');
   const asking = isAsked ? replacing(messages, at) : undefined;
@@ -80,13 +80,13 @@ function askingIn({ body }: Recorded) {
   return { turns: messages.filter(isHuman).length, asking };
 }
 
-/** Undefined: it is none of the APIs, or holds what serving takes no part of. */
+/** Undefined: it belongs to no API, or serving does not accept its content. */
 function messagesOf(body: NonNullable<Recorded['body']>): readonly ChatMessage[] | undefined {
   const { system, instructions, messages, input } = body;
   try {
     if (input !== undefined) {
-      const told = instructions ? [instructionsMessage(instructions)] : [];
-      return [...told, ...fromResponses(input, createOmissions())];
+      const instructed = instructions ? [instructionsMessage(instructions)] : [];
+      return [...instructed, ...fromResponses(input, createOmissions())];
     }
     const isChat = system === undefined && messages?.some(({ role }) => role === 'system' || role === 'tool');
     if (isChat) return z.array(chatMessage).parse(messages);
@@ -102,7 +102,7 @@ function messagesOf(body: NonNullable<Recorded['body']>): readonly ChatMessage[]
   }
 }
 
-/** The person's words are the last part of their message that is no block of the client's. */
+/** The person's words are the last part of their message that is not a block of the client. */
 function replacing(messages: readonly ChatMessage[], at: number): RecordedPrompt['asking'] | undefined {
   const { content } = messages[at]!;
   const parts = Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];

@@ -1,7 +1,7 @@
-// npm run bench:rollback [-- --seeds 1,2 --cases bad --write-docs]: scripted people chat with claw-nano. Five bad candidates of
-// different kinds take the place of what a step made, and candidates of true verdicts run beside them: which of them
-// does the gate stop, and which do verdicts roll back? In this process, without HTTP. What is done already is not
-// done again; Ctrl-C ends after the session that runs.
+// npm run bench:rollback [-- --seeds 1,2 --cases bad --write-docs]: scripted people chat with claw-nano. Five bad
+// candidates of different kinds replace the candidate of a step; other runs have only candidates of true verdicts. It
+// measures which candidates the gate stops and which the verdicts roll back. In this process, without HTTP. Finished
+// runs are not repeated; Ctrl-C ends the run after the current session.
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -21,7 +21,7 @@ import { writeTables } from '../write-tables.ts';
 import { rollbackTables } from './report.ts';
 import { type BadOutcome, type GoodOutcome, type Lengths, runBad, runGood } from './run.ts';
 
-/** Raised when the bench itself changes what a run does. */
+/** Increased when a change of the bench changes the results of a run. */
 const REVISION = 2;
 const lengths: Lengths = { before: 10, between: 2, patience: 10, good: 12 };
 
@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const seeds = listOf(values.seeds).map(Number);
 
 const named = (name: string): Person => people.find((person) => person.name === name)!;
-/** Characters that nobody reads to the end. */
+/** Characters of an answer that is too long to read to the end. */
 const TOO_LONG = 300;
 /** Likes most answers of the base: those that say something and end. Presses a thumb, so every verdict is heard. */
 const content: Person = {
@@ -71,7 +71,7 @@ const lines = async () =>
 
 const stop = new AbortController();
 process.once('SIGINT', () => {
-  console.log('\nending after this session; what is done stays done. Ctrl-C again ends at once.');
+  console.log('\nending after this session; finished runs are kept. Press Ctrl-C again to end at once.');
   stop.abort();
 });
 

@@ -9,7 +9,7 @@ import { createRandom } from '../../../shared/policy/model/random.ts';
 
 type Sample = SampleReady['data'];
 
-/** Kinds of bad candidates, and what is done to make one. */
+/** Kinds of bad candidates, and how each is made. */
 export const badKinds = {
   'weights noised': 'random numbers are added to the weights, ten times as large as these are',
   'inverted verdicts': 'what was praised is blamed',
@@ -23,17 +23,17 @@ export const badKindNames = Object.keys(badKinds) as readonly BadKind[];
 /** Answers are cut off at 120 tokens. */
 const LONG = 110;
 const NOISE = 10;
-/** Steps that make the fault: the answers to other requests take longer to drive out the right ones. */
+/** Steps that make the fault; the answers to other requests need more steps to replace the right ones. */
 const roundsOf = (kind: BadKind): number => (kind === 'forgotten content' ? 24 : 12);
-/** Samples that a bad candidate is taught with. */
+/** Samples that teach a bad candidate. */
 const TAUGHT = 8;
 
-/** What the trainer's own gate says of a bad candidate, and the candidate as it is without a gate. */
+/** The decision of the trainer's own gate on a bad candidate, and the candidate without a gate. */
 export type Planted = { readonly candidate: Candidate; readonly gated: GatedStep };
 
 /**
- * A bad candidate in the place of an honest one, on the same parent. Its gate is the trainer's own, with the batch's
- * settings. `candidate` is whole and passes in any case, so that the verdicts can be seen at work.
+ * Replaces an honest candidate by a bad one, on the same parent. Its gate is the trainer's own, with the batch's
+ * settings. `candidate` is whole and always passes, so that the effect of the verdicts can be measured.
  *
  * @param known samples of the run so far, oldest first
  */
@@ -72,7 +72,7 @@ function noised(adapter: TrainedWeights): TrainedWeights {
   return { ...adapter, tensors: new Map(tensors) };
 }
 
-/** Samples that teach the fault: +1 for what is to become likelier, -1 for the opposite. */
+/** Samples that teach the fault: +1 for answers to make likelier, -1 for answers to make less likely. */
 function lessons(kind: BadKind, known: readonly Sample[]): readonly Sample[] {
   const praised = known.filter(({ verdict }) => verdict > 0);
   const latest = praised.slice(-TAUGHT);
@@ -102,11 +102,11 @@ const lesson = (sample: Sample, responseIds: readonly number[], advantage: numbe
   source: 'reward',
   advantage,
   verdict: advantage,
-  // a greedy answer has no staleness weight: nobody sampled these
+  // these answers were not sampled, so they have no staleness weight
   tokens: { ...sample.tokens, responseIds, logProbs: responseIds.map(() => 0), greedy: true },
 });
 
-/** Trained until the fault is there, without a gate. */
+/** Trains until the candidate has the fault, without a gate. */
 async function taught(
   engine: LearningEngine,
   input: StepInput,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { confidence } from './report.ts';
 
-// Closed forms: of n trials without a success at most 1 - 0.025^(1/n), without a failure at least 0.025^(1/n).
+// Closed forms: n trials without a success give at most 1 - 0.025^(1/n), without a failure at least 0.025^(1/n).
 test.each([
   [0, 20, 0, 1 - 0.025 ** (1 / 20)],
   [5, 5, 0.025 ** (1 / 5), 1],

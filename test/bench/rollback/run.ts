@@ -11,13 +11,13 @@ import { type Loop, openLoop } from '../learning/loop.ts';
 import type { LearningModel } from '../learning/model.ts';
 import { type BadKind, badKindNames, plant } from './plant.ts';
 
-/** What became of one planted candidate. */
+/** The outcome of one planted candidate. */
 export type BadOutcome = {
   readonly kind: BadKind;
   readonly seed: number;
-  /** why the gate refuses it; null: it lets a part of it pass */
+  /** why the gate refuses it; null: it accepts a part of the step */
   readonly refused: string | null;
-  /** share of the step that the gate lets pass */
+  /** share of the step that the gate accepts */
   readonly part: number;
   /** of the automatic rollback once it is served without a gate; null: it was not rolled back */
   readonly rollback: Pick<
@@ -30,7 +30,7 @@ export type BadOutcome = {
   readonly sessions: number;
 };
 
-/** What became of the candidates that a person's true verdicts made. */
+/** The outcome of the candidates from a person's true verdicts. */
 export type GoodOutcome = {
   readonly person: string;
   readonly seed: number;
@@ -61,7 +61,7 @@ const clientOf = (loop: Loop): Client => ({
   rate: async (id, score) => loop.rate(id, score),
 });
 
-/** Plants one bad candidate after the other, each on what the person's verdicts have made so far. */
+/** Plants one bad candidate after the other, each on the current version of the person's verdicts. */
 export async function runBad(
   { model, judge }: Bench,
   person: Person,
@@ -116,7 +116,7 @@ export async function runBad(
       while (planted === undefined) await chat();
       const { version, refused, part } = planted as NonNullable<typeof planted>;
       next = undefined;
-      // no successor hides what the planted version does
+      // no successor hides the behaviour of the planted version
       loop.say(LearningPaused.create({ ...command(`pause ${seed} ${kind}`), data: { adapter } }));
       let sessions = 0;
       for (; rollbacks.length === before && sessions < lengths.patience; sessions++) await chat();
@@ -133,7 +133,7 @@ export async function runBad(
         part,
         sessions,
         seen: verdicts.get(version) ?? noTurns,
-        // the way back may lead further than to its parent
+        // a rollback may go further back than its parent
         rollback:
           rollback === undefined
             ? null
@@ -148,7 +148,7 @@ export async function runBad(
   }
 }
 
-/** A person whose verdicts are what they think: every candidate is a good one. */
+/** A person with only true verdicts, so that every candidate is a good one. */
 export async function runGood(
   { model, judge }: Bench,
   person: Person,

@@ -20,7 +20,7 @@ type ShopTask = Question & { readonly answer: string };
 const HELD_OUT = 40;
 const ATTEMPTS = 4;
 
-/** asked at the same time, so that they are generated as one batch */
+/** requests sent at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
 
 const Arguments = z.object({ item: z.string() });

@@ -2,12 +2,12 @@ import OpenAI from 'openai';
 import PQueue from 'p-queue';
 import { type RoutingQuestion, toolNames } from './routing-questions.ts';
 
-/** asked at the same time, so that they are generated as one batch */
+/** requests sent at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
 
 /**
  * The share of questions for which a version prefers the right tool. Asks for the pinned version, at temperature 0:
- * nothing is collected, and nothing is drawn.
+ * nothing is collected, and nothing is sampled.
  */
 export async function shareRouted(
   url: string,

@@ -14,6 +14,6 @@ export type Experiment<Task extends Question = Question> = {
   readonly split: (seed: number) => { readonly training: readonly Task[]; readonly heldOut: readonly Task[] };
   /** the share of held-out questions that a version gets right */
   shareRight(url: string, version: number, heldOut: readonly Task[]): Promise<number>;
-  /** what the share is, for the plot */
+  /** description of the share, for the plot */
   readonly measured: string;
 };

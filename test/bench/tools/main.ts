@@ -1,7 +1,7 @@
 // npm run bench:routing, npm run bench:calls [-- --seeds 1,2 --rounds 5 --questions 40 --n 8 --results FILE]: claw-nano
-// learns to use the tools of an MCP server, with learning and with learning paused. What the results already have is not
-// done again; Ctrl-C ends it. Writes results, a table and a plot into docs/use. With --results it appends to that file,
-// prints the table, and changes no page unless --docs names a folder.
+// learns to use the tools of an MCP server, with learning and with learning paused. Finished cells are not repeated;
+// Ctrl-C ends it. Writes results, a table and a plot into docs/use. With --results it appends to that file, prints the
+// table, and changes no page unless --docs names a folder.
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -46,7 +46,7 @@ export async function runSeed(experiment: Experiment, options: SeedOptions): Pro
   const { seed, learning, rounds, n, print } = options;
   const began = performance.now();
   const folder = await mkdtemp(join(tmpdir(), `clawloop-${experiment.name}-`));
-  // With learning paused alone, serving would soon refuse attempts whose samples nobody trains.
+  // If learning were only paused, serving would soon refuse attempts, because their samples do not train.
   const paused = learning ? [] : ['--collector-batch-size', '2000'];
   const loop = await startClawLoop(folder, [...experiment.flags, ...paused]);
   let rejected: Record<string, number> = {};

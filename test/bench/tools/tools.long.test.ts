@@ -30,7 +30,7 @@ test('each question is answered by its own tool and no other, and held-out quest
   }
 });
 
-test('the model calls tools that it reads of, reads the results and answers; the attempts train', async () => {
+test('the model calls the offered tools, reads the results and answers; the attempts train', async () => {
   const { training, heldOut } = calls.split(1);
   const asked = new Set(training.map(({ question }) => question));
   expect(heldOut.filter(({ question }) => asked.has(question))).toEqual([]);
@@ -42,11 +42,11 @@ test('the model calls tools that it reads of, reads the results and answers; the
   expect(report.audit).toBe('balances');
 });
 
-test('attempts with real MCP tools are rewarded, compared and trained, and the books balance', async () => {
+test('attempts with real MCP tools are rewarded, compared and trained, and the audit balances', async () => {
   const report = await runSeed(routing, small);
   const [before, after] = report.points;
   expect(before).toMatchObject({ attempts: 0, version: 0 });
-  // Which answers are right is not asserted: a few attempts teach little.
+  // The test does not check which answers are right, because a few attempts teach little.
   expect(after!.attempts).toBe(80);
   expect(after!.version).toBeGreaterThan(0);
   expect(report.audit).toBe('balances');

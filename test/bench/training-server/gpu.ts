@@ -138,7 +138,7 @@ async function reference(
   let [text, said] = ['', ''];
   child.stdout.on('data', (part: Buffer) => (text += part));
   child.stderr.on('data', (part: Buffer) => (said = `${said}${part}`.slice(-2_000)));
-  child.stdin.on('error', () => {}); // `close` says why
+  child.stdin.on('error', () => {}); // `close` reports the reason
   child.stdin.end(JSON.stringify(sequences));
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`transformers ended with ${code}: ${said}`);

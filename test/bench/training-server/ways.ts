@@ -15,7 +15,7 @@ import type { ServerSequence } from '../../../shared/tinker/training-server.ts';
 export type Way = {
   readonly name: string;
   readonly isRemote: boolean;
-  /** ms to come from nothing to a model that can be trained */
+  /** ms from the start to a model that can be trained */
   readonly openMs: number;
   /** ms of each step, and the gradient norm of the last */
   readonly steps: (
@@ -119,13 +119,13 @@ export async function clientWay(task: Task): Promise<Way> {
 
 type Answer = { readonly ms: readonly number[]; readonly gradientNorm: number };
 
-/** The official Python client, in a process of its own. */
+/** The official Python client, in a separate process. */
 export async function officialWay(task: Task): Promise<Way> {
   const script = fileURLToPath(new URL('./official_client.py', import.meta.url));
   const child: ChildProcessWithoutNullStreams = spawn(skyrlPython(), [script]);
   let said = '';
   child.stderr.on('data', (text: Buffer) => (said = `${said}${text}`.slice(-2_000)));
-  child.stdin.on('error', () => {}); // `close` says why
+  child.stdin.on('error', () => {}); // `close` reports the reason
   const waiting: PromiseWithResolvers<Answer>[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
     if (line.startsWith('{')) waiting.shift()?.resolve(JSON.parse(line) as Answer);

@@ -10,7 +10,7 @@ const print = (line: string) => console.log(line);
 const missing = whyNoBrokers();
 const reports: SeedReport[] = [];
 
-/** Figures so far, also where a later seed fails. */
+/** Figures of the finished seeds, also if a later seed fails. */
 function keep(report: SeedReport): void {
   reports.push(report);
   const file = reportFile();
@@ -33,7 +33,7 @@ describe('more than a hundred kills over both modes', () => {
   test.skipIf(missing !== undefined).each(seedsOr([201, 202, 203, 204]))(
     `on Kafka and Redis, seed %i ${missing ?? ''}`,
     async (seed) => {
-      // every other one with two collectors and two judges
+      // every other seed has two collectors and two judges
       const report = await runSeed({ seed, mode: 'brokers', kills: 12, replicas: 1 + (seed % 2), print });
       keep(report);
       expect(violations(report)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Closes what was opened, last first, all of it.
- * @throws the error of the one that did not close, or an AggregateError of several
+ * Closes all parts, the last opened one first.
+ * @throws the error of a part that did not close, or an AggregateError of several
  */
 export async function closeAll(closing: readonly (() => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];

@@ -38,7 +38,7 @@ test('an answer that is in the log once and unchanged is fine', () => {
   expect(compare(record(), ledger({ a: entry() }))).toEqual(fine);
 });
 
-test('an answer that was confirmed to a client and is not in the log counts as lost', () => {
+test('an answer that was confirmed to a client but is not in the log counts as lost', () => {
   const { lost } = compare(record(), ledger({}, [], []));
   expect(lost).toEqual(['answer a', 'feedback on a', 'end of s']);
 });
@@ -48,11 +48,11 @@ test.each([
   [{ judged: 2 }, 'a has 2 judgments'],
   [{ ready: 2 }, 'a has 2 samples'],
   [{ batches: ['b', 'c'] }, 'a has 2 ends'],
-])('whatever counts twice is reported: %o', (changes, sentence) => {
+])('a duplicate is reported: %o', (changes, sentence) => {
   expect(compare(record(), ledger({ a: entry(changes) })).doubled).toEqual([sentence]);
 });
 
-test('a fact that was appended again counts once, and the repetition is counted', () => {
+test('a record that was appended twice counts once, and the repetition is counted', () => {
   expect(compare(record(), ledger({ a: entry({ records: 3 }) }))).toEqual({ ...fine, repeatedRecords: 2 });
 });
 

@@ -2,19 +2,19 @@ import type { CrowdRecord } from './crowd-record.ts';
 import type { Ledger } from './ledger.ts';
 
 export type Comparison = {
-  /** Answers, feedback and ends of sessions that a client was told are kept, and that the log has not. */
+  /** Answers, feedback and ends of sessions that were confirmed to a client but are not in the log. */
   readonly lost: readonly string[];
-  /** What counts twice: two outcomes, two judgments, two batches. */
+  /** Duplicates: two outcomes, two judgments, two batches. */
   readonly doubled: readonly string[];
-  /** Answers of which the log has other words than the client. */
+  /** Answers whose text in the log differs from the client's copy. */
   readonly changed: readonly string[];
-  /** Answers that said themselves that they are not kept. */
+  /** Answers that were marked as not recorded. */
   readonly unrecorded: number;
-  /** Records of an interaction beyond its first: appended again when the answer to an append was lost. */
+  /** Records of an interaction beyond its first: serving appends again if the reply to an append is lost. */
   readonly repeatedRecords: number;
 };
 
-/** Holds what the crowd was told against what stands in the log. */
+/** Compares the crowd's record with the log. */
 export function compare(
   { given, feedback, ended }: CrowdRecord,
   { entries, feedbackOn, endedSessions }: Pick<Ledger, 'entries' | 'feedbackOn' | 'endedSessions'>,

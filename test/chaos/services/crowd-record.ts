@@ -1,17 +1,17 @@
-/** An answer that a client was given whole, with its finish reason. Times are of the monotonic clock, ms. */
+/** An answer that a client received whole, with its finish reason. Times are of the monotonic clock, ms. */
 export type Given = {
   readonly id: string;
   readonly at: number;
   readonly text: string;
   readonly finishReason: string;
-  /** What the answer said of itself. */
+  /** Whether the answer was marked as recorded. */
   readonly isRecorded: boolean;
 };
 
-/** A request that was refused, or broke off. */
+/** A request that was refused or cut off. */
 export type Failure = { readonly from: number; readonly to: number; readonly what: string };
 
-/** What the people in the crowd remember. */
+/** The crowd's own record of its requests. */
 export type CrowdRecord = {
   readonly given: readonly Given[];
   readonly failures: readonly Failure[];
@@ -19,13 +19,13 @@ export type CrowdRecord = {
   readonly feedback: readonly string[];
   /** Sessions whose end was accepted. */
   readonly ended: readonly string[];
-  /** What nobody answered, however often it was asked. */
+  /** Requests without an answer after all retries. */
   readonly unanswered: readonly string[];
 };
 
-/** When serving was away. */
+/** A time in which serving was down. */
 export type Outage = { readonly from: number; readonly to: number };
 
-/** Failures that no death of serving accounts for. */
+/** Failures outside all outages of serving. */
 export const unexcused = (failures: readonly Failure[], outages: readonly Outage[]): readonly Failure[] =>
   failures.filter((failure) => !outages.some(({ from, to }) => failure.from <= to && failure.to >= from));

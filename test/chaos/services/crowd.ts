@@ -8,22 +8,22 @@ const praise = ['Perfect, thanks!', 'Great, exactly what I wanted.', 'Thanks, th
 const complaints = ['No lists, please.', 'Please skip the greeting.', 'That is not what I asked for.'];
 const TURNS = 4;
 const THINK_MS = 1_200;
-/** ms without an answer after which a client gives up for good: no outage of the plan is as long */
+/** ms without an answer after which a client gives up; every planned outage is shorter */
 const PATIENCE_MS = 120_000;
 
 export type Crowd = {
   readonly record: () => CrowdRecord;
   readonly openRequests: () => number;
   readonly openStreams: () => number;
-  /** Everybody ends the turn that they are in. Resolves when all of them have their answers. */
+  /** Lets all people finish their current turn. Resolves when all have their answers. */
   readonly stop: () => Promise<CrowdRecord>;
 };
 
 type Options = { readonly url: string; readonly seed: number; readonly people: number };
 
 /**
- * Several people who chat through the official client until they are told to stop. What they say follows from
- * the seed. They keep a record of their own of what they were given, to be held against the log.
+ * Several people who chat through the official client until `stop`. Their words follow from the seed. They record the
+ * answers that they receive, for comparison with the log.
  */
 export function startCrowd({ url, seed, people }: Options): Crowd {
   const given: Given[] = [];
@@ -34,7 +34,7 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
   const open = { requests: 0, streams: 0 };
   const stop = new AbortController();
 
-  /** Every request that fails is written down, also where the client tries again by itself. */
+  /** Records every failed request, including those that the client retries automatically. */
   const watchedFetch: typeof fetch = async (input, init) => {
     const from = performance.now();
     open.requests += 1;
@@ -54,7 +54,7 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
   };
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 3, fetch: watchedFetch });
 
-  /** Tries again until it worked, as a person with a broken connection does. */
+  /** Retries until it succeeds, as a person with a broken connection does. */
   const persist = async <Result>(
     what: string,
     attempt: () => Promise<Result>,
@@ -103,7 +103,7 @@ export function startCrowd({ url, seed, people }: Options): Crowd {
   };
 
   const post = async (path: string, body: object): Promise<void> => void (await client.post(path, { body }));
-  /** The answer to an earlier try may be lost: then it ended already. */
+  /** If the answer to an earlier try was lost, the session has already ended. */
   const end = (session: string): Promise<boolean> =>
     post('/sessions/end', { session }).then(
       () => true,
@@ -161,7 +161,7 @@ type Messages = readonly OpenAI.ChatCompletionMessageParam[];
 type Mark = { readonly recorded?: boolean };
 const markOf = (body: object): Mark => (body as { readonly clawloop?: Mark }).clawloop ?? {};
 
-/** @throws when it broke off: without a finish reason nothing was given */
+/** @throws if the stream ends without a finish reason: the answer is then not whole */
 async function readStream(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<Given> {
   let [id, text] = ['', ''];
   let finishReason: string | undefined;
@@ -180,7 +180,7 @@ async function readStream(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Pr
   return { id, at: performance.now(), text, finishReason, isRecorded };
 }
 
-/** A session that has nothing to end any more. */
+/** Whether the session to end had already ended. */
 const isOver = (input: Parameters<typeof fetch>[0], { status }: Response): boolean =>
   status === 404 && String(input).endsWith('/sessions/end');
 

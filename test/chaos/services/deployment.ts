@@ -19,13 +19,13 @@ export type Deployment = {
   /** Address of serving. */
   readonly url: string;
   readonly dataFolder: string;
-  /** What commands and other processes need to find log and queue. */
+  /** Environment variables by which other processes find log and queue. */
   readonly environment: Readonly<Record<string, string>>;
   readonly services: readonly ServiceProcess[];
   readonly kafka: KafkaNode | undefined;
   readonly redis: RedisServer | undefined;
   readonly disk: SmallDisk | undefined;
-  /** The wall clock of a service is off by that from now on, ms. */
+  /** Shifts the wall clock of a service from now on, ms. */
   readonly setClock: (service: ServiceName, offsetMs: number) => Promise<void>;
   /** SIGTERM to all services; how each ended: `judge: exit 0`. */
   readonly stopServices: () => Promise<readonly string[]>;
@@ -41,14 +41,14 @@ type Options = {
   readonly replicas: number;
 };
 
-/** Why there can be no Kafka or no Redis here; undefined: there can, or they are required. */
+/** Why Kafka or Redis cannot run here; undefined: they can, or they are required. */
 export const whyNoBrokers = (): string | undefined =>
   requiresAll() ? undefined : (whyNoKafka() ?? whyNoRedis());
 
-/** MB; what a seed writes is a tenth of it */
+/** MB; a seed writes a tenth of it */
 const DISK_MB = 256;
 
-/** Spans short enough for a test: who is gone is noticed soon, and what is owed is looked for often. */
+/** Short timeouts for a test: a dead member is noticed soon, and obligations are checked often. */
 const settings: Readonly<Record<ServiceName, readonly string[]>> = {
   serving: [],
   collector: ['--idle-ms', '8000', '--waited-ms', '4000', '--sweep-ms', '500', '--owed-interval-ms', '2000'],
@@ -74,10 +74,7 @@ const settings: Readonly<Record<ServiceName, readonly string[]>> = {
 };
 const common = ['--session-timeout-ms', '3000'];
 
-/**
- * All services, each a process of its own, on a fresh log; in mode brokers with a Kafka and a Redis of their
- * own.
- */
+/** All services, one process each, on a new log; in mode `brokers` with their own Kafka and Redis. */
 export async function startDeployment({
   mode,
   folder,
@@ -154,7 +151,7 @@ export async function startDeployment({
   }
 }
 
-/** The log as another process sees it. */
+/** The log, opened by this process. */
 export async function logOf({ dataFolder: folder, kafka }: Deployment) {
   const flags = kafka === undefined ? [] : ['--log', 'kafka', '--kafka-brokers', kafka.brokers.join(',')];
   return openLog(loadConfig('cli', LogConfig, flags).values, foldersIn(folder));

@@ -11,7 +11,7 @@ import type { Deployment } from './deployment.ts';
 import type { LogWatch } from './log-watch.ts';
 import type { Target } from './plan.ts';
 
-/** What is in flight at a moment. Undefined: whoever knows did not answer. */
+/** The work in flight at a moment. Undefined: the process that knows did not answer. */
 export type Exposure = {
   readonly 'open requests': number;
   readonly 'open streams': number;
@@ -24,11 +24,11 @@ export type Exposure = {
   readonly 'open transactions': number | undefined;
 };
 
-/** ms; what is asked must not hold the fault up */
+/** ms for one measurement, so that it does not delay the fault */
 const LIMIT_MS = 400;
-/** ms between two looks at the outbox */
+/** ms between two readings of the outbox */
 const LOOK_MS = 50;
-/** ms that an aim may take */
+/** ms to wait for a moment at which the target has work */
 const AIM_MS = 1_500;
 
 export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWatch) {
@@ -43,7 +43,7 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
   const stepsRunning = () => countFiles(attempts, '.attempts');
   const votes = () => Promise.any(judges.map(({ health }) => votesOf(health)));
 
-  /** Whether a victim has something in hand. */
+  /** Whether a target has work in progress. */
   const hasWork: Readonly<Record<Target, () => Promise<boolean> | boolean>> = {
     serving: () => crowd.openStreams() > 0,
     collector: async () => (await transactions.count()) > 0,
@@ -52,7 +52,7 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
     kafka: async () => (await transactions.count()) > 0,
     redis: async () => (await votes()).running > 0,
   };
-  /** Waits for such a moment, but not for long. */
+  /** Waits briefly for such a moment. */
   const aim = async (target: Target): Promise<boolean> => {
     const end = performance.now() + AIM_MS;
     while (performance.now() < end) {
@@ -62,7 +62,7 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
     return false;
   };
 
-  /** What takes long to ask is asked first; then, right before the fault, the moment is chosen. */
+  /** Takes the slow measurements first, and chooses the moment right before the fault. */
   const measure = async (aimedAt: Target | undefined): Promise<Exposure> => {
     const [jobs, unread, open] = await Promise.all([
       inTime(votes()),
@@ -87,11 +87,11 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
     clearInterval(looking);
     await transactions.close();
   };
-  /** `outboxPeak`: most facts that lay in the outbox at once, so far. */
+  /** `outboxPeak`: the largest number of facts in the outbox so far. */
   return { measure, outboxPeak: () => deepest, close };
 }
 
-/** Facts that lie in the outbox of serving now. */
+/** Number of facts in serving's outbox now. */
 export const outboxDepth = (dataFolder: string): number => countFiles(join(dataFolder, 'outbox'), '.json');
 
 async function inTime<Result>(asked: Promise<Result>): Promise<Result | undefined> {
@@ -117,7 +117,7 @@ async function votesOf(health: string): Promise<{ readonly queued: number; reado
   return { queued: count('waiting') + count('delayed'), running: count('running') };
 }
 
-/** SQLite has one writer at a time: whether somebody holds the lock. */
+/** Whether a process has SQLite's write lock; there is one writer at a time. */
 function openOnSqlite(dataFolder: string) {
   const database = new DatabaseSync(join(dataFolder, 'log', 'log.sqlite'), { timeout: 0 });
   const count = async (): Promise<number> => {
@@ -133,9 +133,7 @@ function openOnSqlite(dataFolder: string) {
   return { count, close: async () => database.close() };
 }
 
-/**
- * Partitions of the facts with something undecided at their end: below the stable end no transaction is open.
- */
+/** Number of partitions whose end is not stable yet: no transaction is open below the stable end. */
 function openOnKafka(brokers: readonly string[]) {
   const connection = connectTo({ brokers });
   const reader = openTopicReader(connection.kafka);

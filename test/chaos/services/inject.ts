@@ -9,19 +9,19 @@ import { outboxDepth } from './exposure.ts';
 import { type Fault, type ServiceName, serviceNames, type Target } from './plan.ts';
 
 const HOUR_MS = 3_600_000;
-/** ms that a disk stays full at most, beyond its time, until an answer met it */
+/** ms that a disk may stay full beyond its time, until an answer is affected */
 const FELT_LIMIT_MS = 20_000;
 
 export type Injector = {
-  /** Does it, and resolves when the deployment has got over it. What is still down is waited for first. */
+  /** Injects the fault, and resolves when the deployment has recovered. Waits first for targets that are still down. */
   readonly inject: (fault: Fault) => Promise<void>;
-  /** Until nothing is down, stopped or full any more. */
+  /** Resolves when nothing is down, stopped or full any more. */
   readonly recovered: () => Promise<void>;
-  /** When serving was away, by our doing. */
+  /** Outages of serving that these faults caused. */
   readonly outages: readonly Outage[];
 };
 
-/** Carries faults out. At most one at a time on each target. */
+/** Injects faults, at most one at a time on each target. */
 export function createInjector(deployment: Deployment): Injector {
   const { services, kafka, redis, disk } = deployment;
   const busy = new Map<Target | 'disk', Promise<void>>();
@@ -122,7 +122,7 @@ function targetsOf(fault: Fault): readonly (Target | 'disk')[] {
   }
 }
 
-/** A slow machine may not have answered anybody by then. Whoever counts on it looks by himself. */
+/** A slow machine may have given no answer by then, so this does not fail. A test that needs the effect checks it. */
 async function isFelt(dataFolder: string): Promise<void> {
   const waits = () => outboxDepth(dataFolder) > 0;
   await until('a fact waits for room', waits, FELT_LIMIT_MS).catch(() => undefined);
@@ -138,7 +138,7 @@ async function flushAll(url: string): Promise<void> {
   }
 }
 
-/** SQLite writes over what its write-ahead log took before: only what has to grow meets a full disk. */
+/** SQLite overwrites its write-ahead log without growing the file, so it would not notice the full disk. */
 export function shrinkLog(dataFolder: string): void {
   const database = new DatabaseSync(join(dataFolder, 'log', 'log.sqlite'), { timeout: 1_000 });
   try {

@@ -4,10 +4,7 @@ import { createRandom } from '../histories/random.ts';
 
 const SLOWEST_MS = 900;
 
-/**
- * A model that judges take their votes from: as slow as one, of mixed opinions, and now and then out of
- * order.
- */
+/** A model for judges: as slow as a real one, with mixed votes, and sometimes unavailable. */
 export function startJudgeModel(seed: number) {
   const random = createRandom(seed);
   const answer: Answer = async (response, asked) => {

@@ -1,14 +1,14 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 
 type Entry = {
-  /** records of the interaction: an append whose answer got lost may be repeated */
+  /** records of the interaction: an append whose reply was lost may be repeated */
   records: number;
   live: boolean;
   text: string;
   finishReason: string;
   completed: number;
   skipped: number;
-  /** came when its lane had gone on for long: an end of its own kind, which may stand beside another */
+  /** arrived a day behind its lane: a separate outcome, which may exist beside another */
   tooLate: boolean;
   judged: number;
   ready: number;
@@ -33,8 +33,8 @@ const nothing: Entry = {
 export type Ledger = ReturnType<typeof createLedger>;
 
 /**
- * What became of each interaction, counted from the log in the plainest way: what the crowd remembers is held
- * against it. Shares no code with `clawloop audit`.
+ * The outcome of each interaction, counted directly from the log, for comparison with the crowd's record. Shares no
+ * code with `clawloop audit`.
  */
 export function createLedger() {
   const entries = new Map<string, Entry>();
@@ -100,7 +100,7 @@ export function createLedger() {
     }
   };
 
-  /** What has no end yet; empty: all is settled. */
+  /** What is not settled yet; empty: everything is settled. */
   const open = (): readonly string[] => {
     const count = (what: string, isOpen: (one: Entry) => boolean) => {
       const found = [...entries.values()].filter((one) => one.live && isOpen(one)).length;

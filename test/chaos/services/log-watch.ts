@@ -7,7 +7,7 @@ import { createLedger } from './ledger.ts';
 const groups = ['attribute', 'assemble', 'submit', 'judge', 'trainer'] as const;
 const topics: readonly Topic[] = ['conversations', 'turns', 'training'];
 
-/** Follows the log while the deployment is under fire. */
+/** Follows the log while faults are injected. */
 export function watchLog(log: EventLog) {
   const stop = new AbortController();
   const ledger = createLedger();
@@ -33,7 +33,7 @@ export function watchLog(log: EventLog) {
   return {
     ledger,
     unread,
-    /** Resolves with the first event of one of these types that comes from now on. */
+    /** Resolves with the next event of one of these types. */
     next: (types: readonly ClawLoopEvent['type'][]): Promise<ClawLoopEvent> =>
       new Promise((resolve) => {
         const listener = (event: ClawLoopEvent) => {
@@ -43,13 +43,13 @@ export function watchLog(log: EventLog) {
         };
         listeners.add(listener);
       }),
-    /** Until every fold has read everything and nothing is owed any more. @throws with what is still open */
+    /** Resolves when every fold has read everything and nothing is owed. @throws an error that lists what is open */
     settle: async (limitMs: number): Promise<void> => {
       let open: readonly string[] = [];
       const isSettled = async () => {
         const behind = await unread().catch(() => undefined);
         if (behind === undefined || behind > 0) {
-          open = [`${behind ?? 'nobody knows how many'} events are unread`];
+          open = [`${behind ?? 'an unknown number of'} events are unread`];
           return false;
         }
         await Promise.all(followings.map((following) => following.reachEnd()));

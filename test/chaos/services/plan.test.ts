@@ -13,16 +13,19 @@ test('a seed always gives the same faults, another seed gives others', () => {
 test.each([
   ['embedded', 8, 4],
   ['brokers', 12, 6],
-] as const)('%s: every process is killed equally often, and other things happen', (mode, count, targets) => {
-  const names = planFaults({ seed: 3, mode, kills: count, canFillDisk: true }).map(({ fault }) =>
-    nameOf(fault),
-  );
-  expect(kills(names)).toHaveLength(count);
-  expect(new Set(kills(names)).size).toBe(targets);
-  expect(names.length - count).toBe(count / 2);
-});
+] as const)(
+  '%s: every process is killed equally often, and there are other faults',
+  (mode, count, targets) => {
+    const names = planFaults({ seed: 3, mode, kills: count, canFillDisk: true }).map(({ fault }) =>
+      nameOf(fault),
+    );
+    expect(kills(names)).toHaveLength(count);
+    expect(new Set(kills(names)).size).toBe(targets);
+    expect(names.length - count).toBe(count / 2);
+  },
+);
 
-test('no full disk is planned where the disk cannot be filled', () => {
+test('no full disk is planned if the disk cannot be filled', () => {
   const plan = planFaults({ seed: 4, mode: 'embedded', kills: 40, canFillDisk: false });
   expect(plan.some(({ fault }) => fault.kind === 'disk-full')).toBe(false);
 });

@@ -6,18 +6,15 @@ export const serviceNames = ['serving', 'collector', 'judge', 'trainer'] as cons
 export type ServiceName = (typeof serviceNames)[number];
 export type Target = ServiceName | 'kafka' | 'redis';
 
-/** What is done to the deployment while people chat. Spans in ms. */
+/** A fault that is injected while people chat. Spans in ms. */
 export type Fault =
-  /**
-   * SIGKILL; it is started again `downMs` later, as a supervisor would. `replica`: which one, where there are
-   * several.
-   */
+  /** SIGKILL, and a restart `downMs` later, as by a supervisor. `replica`: which one, if there are several. */
   | { readonly kind: 'kill'; readonly target: Target; readonly replica: number; readonly downMs: number }
   /** SIGSTOP, and SIGCONT later. */
   | { readonly kind: 'stop'; readonly target: Target; readonly replica: number; readonly forMs: number }
-  /** SIGKILL to every process at once; all are started again. */
+  /** SIGKILL to every process at once; all are restarted. */
   | { readonly kind: 'power-cut' }
-  /** FLUSHALL: every job is gone. */
+  /** FLUSHALL, which removes every job. */
   | { readonly kind: 'flush' }
   /** The disk under the log is full for a while. */
   | { readonly kind: 'disk-full'; readonly forMs: number }
@@ -28,9 +25,9 @@ export type Step = {
   /** ms of work before it */
   readonly afterMs: number;
   readonly fault: Fault;
-  /** Waits for a moment, up to a second or so, at which the victim has something in hand. */
+  /** Waits up to 1.5 s for a moment at which the target has work in progress. */
   readonly isAimed: boolean;
-  /** false: the next step does not wait until this one is got over */
+  /** false: the next step does not wait for the recovery from this one */
   readonly isAwaited: boolean;
 };
 
@@ -45,8 +42,8 @@ export type PlanOptions = {
 const OTHERS = 0.5;
 
 /**
- * Same seed, same faults in the same order with the same pauses. Kills go round all targets before one comes
- * again.
+ * The same seed gives the same faults in the same order with the same pauses. All targets are killed once before any is
+ * killed again.
  */
 export function planFaults({ seed, mode, kills, canFillDisk }: PlanOptions): readonly Step[] {
   const random = createRandom(seed);
@@ -78,7 +75,7 @@ function otherFault(random: Random, kind: Fault['kind'], targets: readonly Targe
   const forMs = 500 + random.int(3_500);
   switch (kind) {
     case 'stop':
-      // longer than a session's time-out now and then: then others take over from who sleeps
+      // sometimes longer than a session timeout, so that other members take over from the stopped one
       return {
         kind,
         target: random.of(targets),
@@ -108,7 +105,7 @@ function shuffled<Item>(random: Random, items: readonly Item[]): readonly Item[]
   return items.map(() => random.take(rest)!);
 }
 
-/** Of so many processes, those that die of it. */
+/** Number of processes, of so many, that a fault kills. */
 export const killsOf = (fault: Fault, processes: number): number =>
   fault.kind === 'kill' ? 1 : fault.kind === 'power-cut' ? processes : 0;
 

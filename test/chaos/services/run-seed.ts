@@ -20,28 +20,28 @@ import { violations } from './verdict.ts';
 
 export type Hit = {
   readonly fault: Fault;
-  /** What was in flight just before it. */
+  /** The work in flight just before it. */
   readonly exposure: Exposure;
 };
 
 export type SeedReport = Comparison & {
   readonly seed: number;
   readonly mode: Mode;
-  /** Of the deployment, each of which a power cut kills. */
+  /** Number of processes of the deployment; a power cut kills all. */
   readonly processes: number;
   readonly hits: readonly Hit[];
   readonly answers: number;
-  /** Requests that failed because serving was killed under them; each was asked again and answered. */
+  /** Requests that failed because serving was killed; each was retried and answered. */
   readonly excused: number;
-  /** Requests that failed for no such reason. */
+  /** Other failed requests. */
   readonly failed: readonly Failure[];
   readonly unanswered: readonly string[];
   readonly versions: number;
-  /** Most facts that lay in the outbox at once. */
+  /** The largest number of facts in the outbox at one time. */
   readonly outboxPeak: number;
-  /** Services that ended though nobody killed them. */
+  /** Services that ended although nothing killed them. */
   readonly crashes: readonly string[];
-  /** How each service ended when it was told to. */
+  /** How each service ended after SIGTERM. */
   readonly ends: readonly string[];
   readonly audit: string;
   readonly replay: string;
@@ -52,19 +52,19 @@ export type SeedOptions = {
   readonly seed: number;
   readonly mode: Mode;
   readonly kills: number;
-  /** Of collector and judge; 1 unless told. */
+  /** Of collector and judge; default 1. */
   readonly replicas?: number;
   readonly print: (line: string) => void;
 };
 
 const PEOPLE = 4;
-/** Of a slow machine too: with fewer there is little to lose. */
+/** Also on a slow machine; with fewer, the comparison means little. */
 const LEAST_ANSWERS = 20;
 const SETTLE_LIMIT_MS = 180_000;
 
 /**
- * One deployment under fire, from its first chat to what stands in its log. Everything random follows from
- * the seed.
+ * One deployment with injected faults, from its first chat to the check of its log. Everything random follows from the
+ * seed.
  */
 export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOptions): Promise<SeedReport> {
   const began = performance.now();
@@ -109,11 +109,11 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       hits.push({ fault, exposure });
       const at = performance.now();
       const name = nameOf(fault);
-      const told = over.then(() =>
+      const reported = over.then(() =>
         print(`  ${name}: over after ${((performance.now() - at) / 1000).toFixed(1)} s`),
       );
-      if (isAwaited) await told;
-      else told.catch(() => undefined); // `recovered` tells it
+      if (isAwaited) await reported;
+      else reported.catch(() => undefined); // `recovered` reports it
     }
     await injector.recovered();
     await until('people were answered', () => crowd.record().given.length >= LEAST_ANSWERS, SETTLE_LIMIT_MS);
@@ -150,7 +150,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
   }
 }
 
-/** `word` where the command is content, else what it said. */
+/** `word` if the command succeeds, otherwise its output. */
 async function verdictOf({ dataFolder: folder, environment }: Deployment, command: string, word: string) {
   const { code, stdout, stderr } = await clawloop([command, '--data-folder', folder], environment);
   return code === 0 ? word : `${stdout}${stderr}`;

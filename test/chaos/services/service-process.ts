@@ -17,7 +17,7 @@ export type ServiceProcess = {
   readonly kill: (downMs: number) => Promise<void>;
   readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
   readonly untilReady: () => Promise<void>;
-  /** Ends by themselves, which nobody asked for: `exit 1` and the like. */
+  /** Unrequested ends, such as `exit 1`. */
   readonly crashes: readonly string[];
   /** SIGTERM. Resolves to the exit code. */
   readonly stop: () => Promise<number | null>;
@@ -27,13 +27,13 @@ type Options = {
   readonly name: ServiceName;
   readonly health: string;
   readonly flags: readonly string[];
-  /** Holds what it prints. */
+  /** File of its output. */
   readonly logFile: string;
-  /** Says how far its wall clock is off, ms. */
+  /** File with the offset of its wall clock, ms. */
   readonly clockFile: string;
 };
 
-/** A service under a supervisor that starts it again whenever it ends. */
+/** A service under a supervisor that restarts it whenever it ends. */
 export function startService({ name, health, flags, logFile, clockFile }: Options): ServiceProcess {
   const lines = createWriteStream(logFile, { flags: 'a' });
   const preload = `${clock.href}?${encodeURIComponent(clockFile)}`;

@@ -1,5 +1,5 @@
-// node --import shifted-clock.ts?FILE: the wall clock of this process stands as many ms off as FILE says, and
-// follows it. The monotonic clock is left alone: that is how a machine's clock jumps.
+// node --import shifted-clock.ts?FILE: shifts the wall clock of this process by the ms in FILE, and follows changes of
+// the file. The monotonic clock stays, as when a machine's clock jumps.
 import { readFileSync } from 'node:fs';
 
 const POLL_MS = 50;

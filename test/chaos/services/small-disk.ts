@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type SmallDisk = {
-  /** Leaves not one byte free; `atLast` is called when there is little left. */
+  /** Fills the disk completely; calls `atLast` when little space is left. */
   readonly fill: (atLast: () => void) => void;
   readonly makeRoom: () => void;
   readonly remove: () => Promise<void>;
@@ -13,10 +13,10 @@ export type SmallDisk = {
 const BLOCK = Buffer.alloc(2 ** 20);
 const LITTLE = 16 * 2 ** 20;
 
-/** Whether this process may mount a disk of its own. */
+/** Whether this process may mount a disk. */
 export const canMount = (): boolean => process.platform === 'linux' && process.getuid?.() === 0;
 
-/** $0: folder, $1: size. Takes the disk away when its input ends, however whoever holds that ended. */
+/** $0: folder, $1: size. Unmounts the disk when its input ends, which the kernel closes however its owner ends. */
 const keeper = `
   trap '' TERM INT HUP
   mount -t tmpfs -o "size=$1" tmpfs "$0" && echo mounted && cat > /dev/null && umount --lazy "$0"

@@ -1,7 +1,7 @@
 import { killsOf, nameOf } from './plan.ts';
 import type { SeedReport } from './run-seed.ts';
 
-/** What must not be, one sentence each; empty: the seed passed. */
+/** The violations, one sentence each; empty: the seed passed. */
 export function violations(report: SeedReport): readonly string[] {
   const { lost, doubled, changed, unrecorded, failed, unanswered, crashes, ends, audit, replay } = report;
   return [
@@ -9,16 +9,16 @@ export function violations(report: SeedReport): readonly string[] {
     ...doubled.map((what) => `doubled: ${what}`),
     ...changed.map((what) => `changed: ${what}`),
     ...(unrecorded === 0 ? [] : [`${unrecorded} answers were not recorded`]),
-    ...failed.map(({ what }) => `a request failed though serving was there: ${what}`),
+    ...failed.map(({ what }) => `a request failed although serving was up: ${what}`),
     ...unanswered.map((what) => `never answered: ${what}`),
-    ...crashes.map((what) => `ended by itself: ${what}`),
-    ...ends.filter((how) => !how.endsWith('exit 0')).map((how) => `did not end well: ${how}`),
+    ...crashes.map((what) => `ended without a request: ${what}`),
+    ...ends.filter((how) => !how.endsWith('exit 0')).map((how) => `did not end cleanly: ${how}`),
     ...(audit === 'balances' ? [] : [`audit: ${audit}`]),
     ...(replay === 'same digests' ? [] : [`replay: ${replay}`]),
   ].map((what) => `seed ${report.seed} (${report.mode}): ${what}`);
 }
 
-/** How many processes were killed. */
+/** Number of killed processes. */
 export const killCount = (reports: readonly SeedReport[]): number =>
   reports.reduce(
     (sum, { hits, processes }) =>
@@ -37,9 +37,7 @@ const measures = [
   'open transactions',
 ] as const;
 
-/**
- * Markdown: per fault how often, and what was in flight at those moments, in all. Under it what came of it.
- */
+/** Markdown: for each fault its count and the total work in flight at those moments; below it the results. */
 export function reportTable(reports: readonly SeedReport[]): string {
   const hits = reports.flatMap((report) => report.hits.map((hit) => ({ ...hit, mode: report.mode })));
   const rows = (['embedded', 'brokers'] as const).flatMap((mode) => {
@@ -58,7 +56,7 @@ export function reportTable(reports: readonly SeedReport[]): string {
   const totals: readonly (readonly [string, number])[] = [
     ['processes killed', killCount(reports)],
     ['answers given', sum(({ answers }) => answers)],
-    ['requests that failed while serving was down, asked again and answered', sum(({ excused }) => excused)],
+    ['requests that failed while serving was down, retried and answered', sum(({ excused }) => excused)],
     ['other requests that failed', sum(({ failed }) => failed.length)],
     ['versions trained, all replayed', sum(({ versions }) => versions)],
     ['records appended twice, which folds ignore', sum(({ repeatedRecords }) => repeatedRecords)],

@@ -20,7 +20,7 @@ export const aider: Client = {
   open,
 };
 
-/** tokens of history after which it is summarised: soon, to see it */
+/** tokens of history after which it is summarised; low, so that the run includes a summary */
 const HISTORY = '300';
 const flags = [
   '--model',
@@ -45,7 +45,7 @@ async function open(place: Place): Promise<Conversation> {
     OPENAI_API_KEY: KEY,
     OPENAI_API_BASE: `${place.url}/v1`,
     TERM: 'dumb',
-    LITELLM_LOCAL_MODEL_COST_MAP: 'True', // else it asks the internet for prices
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True', // otherwise it requests prices from the internet
   };
   const spawned = { ...place, environment };
   let program = startChild(spawned, flags);
@@ -72,7 +72,7 @@ async function open(place: Place): Promise<Conversation> {
   };
 }
 
-/** What it printed until it asks for words. @throws where that is an error */
+/** Its output up to the next prompt for words. @throws if that is an error */
 async function prompt(program: Child, from: number): Promise<string> {
   const printed = () => program.printed().slice(from);
   await until(

@@ -9,7 +9,7 @@ import { qwenCode } from './qwen-code.ts';
 
 const all = [codex, claudeCode, opencode, aider, qwenCode, cline, continueCli, kilo];
 
-/** Those that are named, separated by commas; all where none is. @throws where there is none of a name */
+/** The named clients, separated by commas; default: all. @throws for an unknown name */
 export function clientsNamed(names: string | undefined): readonly Client[] {
   if (names === undefined || names === '') return all;
   return names.split(',').map((name) => {

@@ -61,10 +61,10 @@ async function open(place: Place, prefix: 'OPENCODE' | 'KILO'): Promise<Conversa
   };
   const { id } = (await call('/session')) as { id: string };
   const say = async (words: string): Promise<string> => {
-    const told = (await call(`/session/${id}/message`, {
+    const reply = (await call(`/session/${id}/message`, {
       parts: [{ type: 'text', text: words }],
     })) as Message;
-    return (told.parts ?? []).map(({ text }) => text ?? '').join('\n');
+    return (reply.parts ?? []).map(({ text }) => text ?? '').join('\n');
   };
   return {
     say,

@@ -3,9 +3,9 @@ import { type JsonLines, startJsonLines } from '../json-lines.ts';
 
 /** The protocol of Claude Code's `--input-format stream-json`, which Qwen Code speaks too. */
 export type StreamJson = {
-  /** @returns what the program shows @throws where it shows an error */
+  /** @returns the answer as the program shows it @throws if it shows an error */
   readonly say: (words: string) => Promise<string>;
-  /** Says something without waiting for what comes of it. */
+  /** Says something without waiting for the answer. */
   readonly begin: (words: string) => void;
   readonly lines: JsonLines;
 };

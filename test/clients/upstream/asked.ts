@@ -1,4 +1,4 @@
-/** The three APIs that programs speak, told by the path of a request. */
+/** The three APIs of the programs, recognised by the path of a request. */
 export type Api = 'chat' | 'messages' | 'responses';
 
 export type OfferedTool = {
@@ -13,7 +13,7 @@ export type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>;
 };
 
-/** A request as the script reads it, whatever its API. */
+/** A request in the form that the script reads, for every API. */
 export type Asked = {
   readonly api: Api;
   readonly model: string;

@@ -1,22 +1,22 @@
 import { answers, CALLING, COMMAND, NOTE, type Step, SUMMARY, said, TITLE } from '../steps.ts';
 import type { Asked, OfferedTool, Schema } from './asked.ts';
 
-/** What a request is for: the conversation itself, or something that the program asks for by itself. */
+/** The purpose of a request: the conversation, or the program's own work. */
 export type Kind = 'conversation' | 'title' | 'compaction' | 'helper';
 
 export type Call = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 
 export type Reply = {
   readonly kind: Kind;
-  /** the step whose words it answers; undefined: the program asked by itself */
+  /** the step that it answers; undefined: it answers the program's own request */
   readonly step: Step | undefined;
   readonly text: string;
   readonly call?: Call;
-  /** it is said slowly, so that somebody can stop it */
+  /** it is sent slowly, so that the person can stop it */
   readonly slow?: true;
 };
 
-/** How the programs' own requests begin or what they say, in the system text or in the latest message. */
+/** Patterns of the programs' own requests, in the system text or in the latest message. */
 const ownRequests: readonly (readonly [Exclude<Kind, 'conversation'>, RegExp])[] = [
   ['title', /^You are a title generator|You are naming a coding session/m],
   ['compaction', /^You are a context summarization agent/m],
@@ -31,7 +31,7 @@ const ownWords: readonly RegExp[] = [
   /^Please provide a concise summary of our conversation/,
 ];
 
-/** @param stoppedBefore the answer that is stopped has been asked for already */
+/** @param stoppedBefore the stopped answer was requested before */
 export function replyTo(asked: Asked, stoppedBefore: boolean): Reply {
   const last = asked.messages.at(-1);
   const own =
@@ -44,7 +44,7 @@ export function replyTo(asked: Asked, stoppedBefore: boolean): Reply {
   if (step === 'stopped') return { ...spoken, slow: true };
   if (step !== 'tool' || last?.role === 'tool') return spoken;
   const call = callOf(asked.tools);
-  // who offers no tools takes files out of the text
+  // a program without tools reads files from the text
   if (call === undefined)
     return { ...spoken, text: `${answers.tool}\n\nnote.txt\n\`\`\`\n${NOTE}\n\`\`\`\n` };
   return { ...spoken, text: CALLING, call };
@@ -65,7 +65,7 @@ function ownReply(kind: Exclude<Kind, 'conversation'>, { wantsJson, system }: As
   }
 }
 
-/** The words of a person that the latest message holds; a tool's result belongs to those before it. */
+/** The step whose words the latest message contains; the result of a tool belongs to the words before it. */
 function stepOf({ messages }: Asked, stoppedBefore: boolean): Step | undefined {
   const spoken = messages.findLast(({ role }, at) => role === 'user' && at >= latestWritten(messages));
   const steps = Object.keys(said) as Step[];
@@ -73,7 +73,7 @@ function stepOf({ messages }: Asked, stoppedBefore: boolean): Step | undefined {
   return found === 'stopped' && stoppedBefore ? 'again' : found;
 }
 
-/** A round of tools goes on from words that stand further up. */
+/** In a round of tools, the person's words are in an earlier message. */
 const latestWritten = (messages: Asked['messages']): number =>
   messages.at(-1)?.role === 'tool'
     ? messages.findLastIndex(({ role, text }) => role === 'user' && text !== '')
@@ -88,7 +88,7 @@ function callOf(tools: readonly OfferedTool[]): Call | undefined {
 
 const commandFields = ['command', 'cmd', 'commands'];
 
-/** Every field that is required, and the one for the command. */
+/** Every required field, and the field for the command. */
 function argumentsFor(schema: Schema | undefined): Call['arguments'] {
   const properties = schema?.properties ?? {};
   const names = new Set([...(schema?.required ?? []), ...commandFields.filter((name) => name in properties)]);

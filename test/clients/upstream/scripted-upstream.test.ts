@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { answers, CALLING, COMMAND, SUMMARY, said, TITLE } from '../steps.ts';
 import { type ScriptedUpstream, scriptedUpstream } from './scripted-upstream.ts';
 
-// The official clients read what the scripted model writes, in each API.
+// The official clients read the scripted model's answers, in each API.
 
 let upstream: ScriptedUpstream;
 let openai: OpenAI;
@@ -60,7 +60,7 @@ test('Responses: the same', async () => {
   expect(called).toMatchObject({ name: 'exec_command', arguments: JSON.stringify(call) });
 });
 
-test('titles, summaries and the answer that is stopped are told from the conversation', async () => {
+test('titles, summaries and the stopped answer are distinguished from the conversation', async () => {
   const ask = async (...messages: OpenAI.ChatCompletionMessageParam[]) =>
     (await openai.chat.completions.create({ model: 'clawloop', messages })).choices[0]!.message.content;
   const [question] = user(said.question);

@@ -7,16 +7,16 @@ import { writeMessages } from './write-messages.ts';
 import { writeResponses } from './write-responses.ts';
 import { answerStream, type Written } from './written.ts';
 
-/** A request that was answered, in the order in which they came. */
+/** An answered request; the list is in order of arrival. */
 export type Served = {
   readonly n: number;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Body;
   readonly reply: Reply;
-  /** how many words of the answer were said so far */
+  /** number of words of the answer that were sent so far */
   readonly words: () => number;
-  /** the other side ended it before its end */
+  /** the client closed the answer before its end */
   readonly isAborted: () => boolean;
 };
 
@@ -24,7 +24,7 @@ export type ScriptedUpstream = {
   /** without /v1 */
   readonly url: string;
   readonly served: readonly Served[];
-  /** What else came: whether the server is there, which models it has. */
+  /** Other requests: health checks and model lists. */
   readonly probes: readonly string[];
   readonly close: () => Promise<void>;
 };
@@ -36,8 +36,8 @@ const writers: Readonly<Record<Api, (written: Written) => Promise<void>>> = {
 };
 
 /**
- * A model that speaks all three APIs. It answers every step of the conversation in its own words, calls the
- * program's shell where a step needs it, and gives titles and summaries to who asks for them.
+ * A scripted model with all three APIs. It has its own answer to every step of the conversation, calls the program's
+ * shell if a step needs it, and writes titles and summaries on request.
  */
 export async function scriptedUpstream(): Promise<ScriptedUpstream> {
   const served: Served[] = [];

@@ -1,7 +1,7 @@
 import { deltaFrame, finishFrame, usageFrame } from '../../e2e/serving-upstream-double.ts';
 import type { Written } from './written.ts';
 
-/** OpenAI's chat completions. Token ids and log-probs come with the answer, as vLLM gives them. */
+/** OpenAI's chat completions. Each answer has token ids and log-probs, as from vLLM. */
 export async function writeChat({ asked, reply, n, promptTokens, stream }: Written): Promise<void> {
   const finish = reply.call === undefined ? 'stop' : 'tool_calls';
   const usage = usageFrame(promptTokens, stream.words.length + 1);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Asked } from './asked.ts';
 import type { Reply } from './script.ts';
 
-/** What an API's writer is given. */
+/** The input of an API's writer. */
 export type Written = {
   readonly asked: Asked;
   readonly reply: Reply;
@@ -13,20 +13,20 @@ export type Written = {
   readonly stream: AnswerStream;
 };
 
-/** An answer on its way, in words. */
+/** An answer that is being sent, word by word. */
 export type AnswerStream = {
   readonly words: readonly string[];
-  /** How many of them were streamed so far. */
+  /** Number of words streamed so far. */
   readonly count: () => number;
   readonly data: (frame: object) => void;
   readonly event: (name: string, frame: object) => void;
   readonly whole: (body: object) => void;
   readonly end: (text?: string) => void;
-  /** Waits between two words of a slow answer; whether nobody listens any more. */
+  /** Waits between two words of a slow answer. Returns whether the client has left. */
   readonly isClosedAfterPause: () => Promise<boolean>;
 };
 
-/** ms between two words that somebody is to stop */
+/** ms between two words of an answer that the person stops */
 const PAUSE_MS = 100;
 
 export function answerStream(response: ServerResponse, { text, slow }: Reply): AnswerStream {

@@ -1,8 +1,8 @@
 """OpenAI's and Anthropic's Python clients, unmodified, against a serving whose model is scripted.
 
-usage: sdks.py URL; prints the name of each check that holds, and the ids of its answers; ends at the first that does not.
-The model: asked for the weather of a city it calls get_weather, told a result it says "I see: RESULT"; "busy" is
-refused twice (429 with Retry-After, then 500); "silence" never ends; else it says "Hello there".
+usage: sdks.py URL; prints the name of each check that holds, and the ids of its answers; stops at the first that fails.
+The model calls get_weather for a question about the weather of a city, and answers its result with "I see: RESULT". It
+refuses "busy" twice (429 with Retry-After, then 500), never ends its answer to "silence", and otherwise answers "Hello there".
 """
 
 import json

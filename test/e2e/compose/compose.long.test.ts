@@ -6,7 +6,7 @@ import { createPerson } from '../demo/person.ts';
 import { until } from '../harness/clawloop.ts';
 import { type Deployment, openDeployment, removeLeftovers } from './deployment.ts';
 
-/** Of one of Kafka's records as kcat prints it. */
+/** The fields of a Kafka record in the output of kcat. */
 type Fact = { readonly type: string; readonly id: string; readonly data: Readonly<Record<string, unknown>> };
 
 const MINUTES = 60_000;
@@ -41,7 +41,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
 
   const tellIfFailed = () => onTestFailed(async () => console.log(await deployment.logs()));
 
-  /** What a person says next in the one conversation that outlives everything below. */
+  /** Sends the person's next words in one conversation that continues through all tests below. */
   const talk = async (text: string) => {
     conversation.push({ role: 'user', content: text });
     const answer = await client.chat.completions.create({
@@ -60,7 +60,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     return lines.filter(Boolean).map((line) => JSON.parse((JSON.parse(line) as { payload: string }).payload));
   };
 
-  /** Waits until nothing is under way, then asks for the law of conservation. */
+  /** Waits until nothing is in flight, then runs the audit. */
   const balances = async () => {
     const audit = await until(
       'the audit balances and no batch is open',
@@ -75,7 +75,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
   };
 
   test(
-    'comes up, and what is said through the published port makes a version that is served',
+    'starts, and chats through the published port make a version that is served',
     async () => {
       tellIfFailed();
       await deployment.up();
@@ -109,7 +109,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     6 * MINUTES,
   );
 
-  test('a container has the keys that it needs, and writes to its volume alone', async () => {
+  test('a container has the keys that it needs, and writes only to its volume', async () => {
     tellIfFailed();
     const holders: string[] = [];
     for (const service of ['serving', 'collector', 'judge', 'trainer', 'console']) {
@@ -138,7 +138,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     for (const group of ['attribute', 'assemble', 'submit', 'judge', 'trainer']) {
       expect(groups).toMatch(new RegExp(`clawloop\\.${group}\\s+clawloop\\.`));
     }
-    // it ends where nothing came for so many ms, as when it was slow to join its group
+    // it ends after this many ms without a record, which also happens when it joins its group slowly
     await until('the console prints judgments', async () => {
       const printed = await tool(
         'kafka-console-consumer',
@@ -159,12 +159,12 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     say('kafka-topics, kafka-consumer-groups and kafka-console-consumer agree');
   });
 
-  test('while Kafka and the collector are dead the chat goes on, and what was said is in the log later', async () => {
+  test('the chat continues without Kafka and the collector, and the log gets its events later', async () => {
     tellIfFailed();
     await deployment.podman('kafka', 'kill', '--signal', 'KILL', '{}');
     say('Kafka is killed');
     const said = [await talk('Please, no lists.'), await talk('Still too long.')];
-    // everything in the container, so that it ends and the restart policy has to bring it back
+    // kills everything in the container, so that only the restart policy can start it again
     await deployment.exec('collector', 'sh', '-c', 'kill -KILL -1').catch(() => undefined);
     say('two answers without Kafka; the collector is killed too');
     await deployment.podman('kafka', 'start', '{}');
@@ -180,7 +180,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     await balances();
   });
 
-  test('down and up again: the same version is served, the session goes on, the audit balances', async () => {
+  test('after a restart the same version is served, the session continues, and the audit balances', async () => {
     tellIfFailed();
     const paused = await deployment.clawloop('learning', 'pause');
     expect(paused.code, paused.stderr).toBe(0);
@@ -197,14 +197,14 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     const after = await talk('And what about shoes?');
     expect(after.version).toBe(head);
     const turn = await until(
-      'the turn from before is completed by what was said after',
+      'the earlier turn is completed by the words after the restart',
       async () => (await facts('turns')).find(({ id }) => id === `${before.id}/completed`),
       MINUTES,
     );
     expect(turn.data.next).toMatchObject([{ role: 'user', content: 'And what about shoes?' }]);
     expect(turn.data.sessionBy).toBe('history');
     await balances();
-    say('the session goes on, and the audit balances');
+    say('the session continues, and the audit balances');
   });
 });
 

@@ -5,29 +5,29 @@ import { freePort, until } from '../harness/clawloop.ts';
 const MINUTE = 60_000;
 const prefix = 'clawloop-e2e-';
 
-/** The compose file of the project, brought up by podman-compose under a name and on a port of its own. */
+/** The compose file of the project, started by podman-compose under its own name and port. */
 export type Deployment = {
   readonly url: string;
   readonly apiKey: string;
-  /** The image of the services; made once, then only what changed. */
+  /** Builds the image of the services; later builds repeat only the changed layers. */
   readonly build: () => Promise<void>;
   /** Resolves when serving answers that it is ready. */
   readonly up: (services?: readonly string[]) => Promise<void>;
-  /** Containers and network go; volumes stay. */
+  /** Removes containers and network; keeps volumes. */
   readonly down: () => Promise<void>;
-  /** Everything goes, the services' image too. */
+  /** Removes everything, including the services' image. */
   readonly remove: () => Promise<void>;
-  /** podman-compose with any words. */
+  /** Runs podman-compose with these arguments. */
   readonly compose: (...words: readonly string[]) => Promise<Ran>;
   /** A command of clawloop in the container of serving. */
   readonly clawloop: (...words: readonly string[]) => Promise<Ran>;
-  /** A command in the container of a service. @throws where it fails */
+  /** A command in the container of a service. @throws if it fails */
   readonly exec: (service: string, ...words: readonly string[]) => Promise<string>;
-  /** podman on the container of a service, whose name takes the place of `{}`. @throws where it fails */
+  /** podman on the container of a service, whose name replaces `{}`. @throws if it fails */
   readonly podman: (service: string, ...words: readonly string[]) => Promise<string>;
-  /** kcat in a container of its own on the deployment's network. @throws where it fails */
+  /** kcat in a separate container on the deployment's network. @throws if it fails */
   readonly kcat: (...words: readonly string[]) => Promise<string>;
-  /** The last that each container printed. */
+  /** The last output of each container. */
   readonly logs: () => Promise<string>;
 };
 
@@ -72,7 +72,7 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
       await compose('down', '--volumes');
       await removeAll(project);
       await run('podman', ['image', 'rm', '--force', environment.CLAWLOOP_IMAGE]);
-      // the layers of builds that nobody has used for a week
+      // layers of builds that were unused for a week
       await run('podman', ['image', 'prune', '--force', '--filter', 'until=168h']);
     },
     compose,
@@ -95,7 +95,7 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
   };
 }
 
-/** What earlier runs left behind that were killed. */
+/** Removes the remains of earlier runs that were killed. */
 export async function removeLeftovers(): Promise<void> {
   const projects = (await containers()).map((name) => name.split('_')[0]!);
   for (const project of new Set(projects)) {

@@ -10,7 +10,7 @@ import { startRedis } from '../../../infra/redis/start-redis.ts';
 import { openBullQueue } from '../../../shared/queue/bullmq/open-bull-queue.ts';
 
 export type Brokers = {
-  /** What `kafka-consumer-groups` shows of the folds, and what BullMQ counted of the votes. */
+  /** The folds in the output of `kafka-consumer-groups`, and the votes that BullMQ counted. */
   readonly report: () => Promise<string>;
   readonly stop: () => Promise<void>;
 };
@@ -18,8 +18,8 @@ export type Brokers = {
 const PREFIX = 'clawloop';
 
 /**
- * A Kafka and a Redis of one's own, and the settings that make every process of ClawLoop use them: in this
- * process' environment, which its children inherit, as a deployment has it.
+ * Starts a Kafka and a Redis, and sets the variables that make every process of ClawLoop use them. They are set in the
+ * environment of this process, which its children inherit as in a deployment.
  */
 export async function startBrokers(): Promise<Brokers> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-demo-kafka-'));
@@ -46,7 +46,7 @@ export async function startBrokers(): Promise<Brokers> {
   };
 }
 
-/** What it prints for every group: position, end and lag of each partition that holds anything. */
+/** Its output for every group: position, end and lag of each partition with records. */
 async function describeGroups(broker: string): Promise<string> {
   const child = spawn(
     'java',
@@ -69,7 +69,7 @@ async function describeGroups(broker: string): Promise<string> {
   const [code] = (await once(child, 'close')) as [number | null];
   if (code !== 0) throw new Error(`kafka-consumer-groups ended with ${code}: ${text}`);
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  // the ids of the members, which stand behind, are long and say nothing
+  // without the ids of the members at the end of a line, which are long and random
   const columns = lines.map((line) => line.trim().split(/\s+/).slice(0, 6));
   return columns
     .filter(([group, , , , end], index) => index === 0 || (group !== 'GROUP' && end !== '0'))
@@ -79,7 +79,7 @@ async function describeGroups(broker: string): Promise<string> {
     .join('\n');
 }
 
-/** Finished jobs are not kept, so they are counted as BullMQ tells of them. */
+/** Finished jobs are not kept, so they are counted from the events of BullMQ. */
 async function countJobs(url: string, name: string) {
   const connection = { url, maxRetriesPerRequest: null };
   const events = new QueueEvents(name, { connection, prefix: PREFIX });

@@ -15,8 +15,8 @@ export type Gap = {
 const PAUSE_MS = 100;
 
 /**
- * Somebody else who chats all the while, one stream after the other: what a step or a swap costs them is what
- * it costs anyone. Marked as side turns, so that they teach nothing.
+ * Another person who chats all the time, one stream after the other, to measure the cost of a step or a swap for all
+ * users. The turns are marked as side turns, so that they do not train.
  */
 export function startBystander(url: string, startedAt: number) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });

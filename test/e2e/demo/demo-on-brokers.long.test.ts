@@ -16,7 +16,7 @@ describe.skipIf(missing !== undefined)(`the loop on Kafka and Redis${missing ? `
   afterAll(() => brokers?.stop());
 
   test(
-    'a person with a taste is learned from, and every service is killed once: audit and replay agree',
+    'the policy learns the taste of a person although every service is killed once; audit and replay agree',
     async () => {
       let shown = '';
       const report = await runSeed({

@@ -8,7 +8,7 @@ const SESSIONS = 32;
 const print = (line: string) => console.log(line);
 
 test(
-  'with learning the taste is met, without it is not; audit and replay agree',
+  'answers meet the taste with learning, and do not without; audit and replay agree',
   async () => {
     const common = { seed: 1, sessions: SESSIONS, kill: false, print };
     const reports = [
@@ -24,7 +24,7 @@ test(
 );
 
 test(
-  'every service is killed once, and the demo ends as if nothing had been',
+  'the demo succeeds although every service is killed once',
   async () => {
     const report = await runSeed({ seed: 2, sessions: 16, learning: true, kill: true, print });
     expect(report.kills).toEqual(['serving', 'collector', 'judge', 'trainer']);

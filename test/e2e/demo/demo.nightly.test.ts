@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runSeed, type SeedReport } from './run-seed.ts';
 import { judgeRun } from './verdict.ts';
 
-test('on four of five seeds the taste is learned, and on none without learning', async () => {
+test('the policy learns the taste on four of five seeds, and on none without learning', async () => {
   const reports: SeedReport[] = [];
   for (const seed of [1, 2, 3, 4, 5])
     for (const learning of [true, false])

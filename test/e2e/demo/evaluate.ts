@@ -4,7 +4,7 @@ import { heldOutPrompts } from '../../../shared/claw-nano/dialogues/held-out-pro
 import { checkTaste } from './taste.ts';
 
 export const HELD_OUT_PROMPTS = 32;
-/** asked at the same time, so that they are generated as one batch */
+/** requests sent at the same time, so that they are generated as one batch */
 const AT_ONCE = 8;
 
 export type Share = {
@@ -12,11 +12,9 @@ export type Share = {
   readonly met: number;
   readonly list: number;
   readonly greeting: number;
-  /**
-   * share of the answers that name two or more of the topic's items: what is said must survive how it is said
-   */
+  /** share of the answers that name two or more of the topic's items: a taste must not cost the content */
   readonly content: number;
-  /** an answer of the version, to look at */
+  /** an example answer of the version */
   readonly example: string;
 };
 

@@ -11,7 +11,7 @@ type Figures = {
 };
 export type Latency = { readonly alone: Figures; readonly duringStep: Figures; readonly aroundSwap: Figures };
 
-/** Splits the bystander's streams by what went on meanwhile. */
+/** Splits the bystander's streams by the work of the trainer at that time. */
 export function latency(gaps: readonly Gap[], steps: readonly Span[], swaps: readonly number[]): Latency {
   const whole = gaps.filter(({ failed }) => !failed);
   const nearSwap = ({ from, to }: Gap) => swaps.some((swap) => swap > from && swap < to);

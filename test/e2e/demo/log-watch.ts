@@ -8,10 +8,7 @@ import { until } from '../harness/clawloop.ts';
 /** A span of the run, ms since its start. */
 export type Span = { readonly from: number; readonly to: number };
 
-/**
- * What the demo reads from the log while it runs: what is served, whether a step runs, what is not settled
- * yet.
- */
+/** The demo's view of the log while it runs: the served version, running steps, and unsettled turns. */
 export async function watchLog(
   folder: string,
   startedAt: number,
@@ -75,14 +72,12 @@ export async function watchLog(
     loadedVersions: (): readonly number[] => loaded,
     steps: (): readonly Span[] => steps,
     swaps: (): readonly number[] => swaps,
-    /**
-     * Until what was said is judged, no step runs and the head is served: a person thinks longer than that.
-     */
+    /** Resolves when all words are judged, no step runs and the head is served; a person pauses longer than that. */
     settle: async (): Promise<void> => {
       await until(
         'the loop is quiet',
         async () => {
-          // a collector that was killed has not read yet what was said meanwhile
+          // a collector that was killed has not yet read the words of the meantime
           const unread = (await log.lag('attribute')).some(({ position, end }) => position < end);
           if (unread) return false;
           await Promise.all([turns.reachEnd(), training.reachEnd()]);

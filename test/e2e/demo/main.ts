@@ -1,5 +1,5 @@
-// npm run demo [-- --seeds 5 --sessions 32 --kill --brokers --svg curve.svg]: a person with a taste, with
-// learning and without. --brokers: on a Kafka and a Redis of their own instead of the embedded log.
+// npm run demo [-- --seeds 5 --sessions 32 --kill --brokers --svg curve.svg]: a person with a taste, with learning and
+// without. --brokers: on a separate Kafka and Redis instead of the embedded log.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';

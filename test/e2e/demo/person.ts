@@ -13,8 +13,7 @@ export type SessionReport = {
 export type Person = { readonly chat: (session: number) => Promise<SessionReport> };
 
 /**
- * A person with a taste who chats through a stock client and reacts only in words. Everything follows from
- * the seed.
+ * A person with a taste who chats through a standard client and reacts only in words. Everything follows from the seed.
  */
 export function createPerson(client: OpenAI, seed: number): Person {
   const chat = async (session: number): Promise<SessionReport> => {
@@ -31,7 +30,7 @@ export function createPerson(client: OpenAI, seed: number): Person {
   return { chat };
 }
 
-/** One streamed answer. A crashed endpoint is asked again, as any client would. */
+/** One streamed answer. The request is retried after a crash of the endpoint, as by any client. */
 async function streamReply(client: OpenAI, messages: readonly ChatMessage[]) {
   let text = '';
   let version: number | undefined;

@@ -36,14 +36,14 @@ export type SeedOptions = {
   /** auto, native or wasm; replay must compute on the same one */
   readonly backend?: string;
   readonly flags?: readonly string[];
-  /** Called at the end, while everything still runs. */
+  /** Called at the end, while all services still run. */
   readonly atEnd?: () => Promise<void>;
   readonly print: (line: string) => void;
 };
 
 const percent = (share: number) => `${Math.round(share * 100)} %`.padStart(5);
 
-/** One person, one ClawLoop of their own, from the first chat to the audit. */
+/** One person with their own ClawLoop, from the first chat to the audit. */
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const { seed, sessions, learning, print } = options;
   const backend = ['--backend', options.backend ?? 'auto'];

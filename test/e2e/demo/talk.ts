@@ -3,10 +3,10 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { createRandom } from '../../../shared/policy/model/random.ts';
 import type { Taste } from './taste.ts';
 
-/** Of an answer that still does not fit, a person complains this often and then gives up. */
+/** Complaints about answers to one request before the person gives up. */
 const PATIENCE = 2;
 
-/** What the person says to an answer that fits; a scripted person has only a few phrases. */
+/** The praise for an answer that fits; a scripted person has only a few phrases. */
 export const praise = [
   'Perfect, thanks!',
   'Great, exactly what I wanted. Thank you!',
@@ -14,8 +14,8 @@ export const praise = [
 ];
 
 /**
- * One session of a person with a taste: a request, words about each answer, and thanks or a sigh at the end.
- * What is said follows from the seed and the answers.
+ * One session of a person with a taste: a request, comments on each answer, and thanks or a complaint at the end. All
+ * words follow from the seed and the answers.
  *
  * @returns whether the first answer met the taste
  */
@@ -37,6 +37,6 @@ export async function talk(
     messages.push({ role: 'user', content: choose(met ? praise : complaints) });
     if (met) break;
   }
-  await reply(messages); // what the person said is only seen by the loop when it is sent
+  await reply(messages); // the loop sees the person's words only when they are sent
   return firstMet ?? false;
 }

@@ -1,7 +1,7 @@
-/** What a person wants of an answer. Shares no code with the judge, nor with what wrote the training data. */
+/** A person's wishes for an answer. Shares no code with the judge or with the generator of the training data. */
 export type Taste = {
   readonly name: string;
-  /** What the person may say of an answer; nothing when the answer is as wanted. */
+  /** The possible complaints about an answer; none if the answer meets the taste. */
   readonly complaints: (answer: string) => readonly string[];
 };
 

@@ -4,8 +4,8 @@ const LOW = 0.4;
 const HIGH = 0.8;
 
 /**
- * What the demo must show: the share rises from LOW or less to HIGH or more on four of five seeds; without
- * learning it does not.
+ * The condition for success: the share rises from LOW or less to HIGH or more on four of five seeds; without learning
+ * it does not.
  */
 export function judgeRun(reports: readonly SeedReport[]): {
   readonly lines: readonly string[];

@@ -42,7 +42,10 @@ const begin = [system, user('Oslo, please.')];
 const afterCall = [...begin, call, result('c1', '2 flights'), result('c2', 'no such place')];
 const done = [...afterCall, assistant('Booked.'), user('And back?')];
 
-/** An agent that calls a tool twice at once, books, and is asked once more; with another try at the last answer. */
+/**
+ * A session of an agent that makes two parallel calls, books, and answers one more question; with a second attempt at
+ * the last answer.
+ */
 export const agentSession: readonly ExportNode[] = [
   node('a', begin, call, { earned: 0.5 }),
   node('b', afterCall, 'Booked.', { parent: 'a', earned: 0.5, own: 0.25, advantage: 0.1 }),

@@ -55,7 +55,7 @@ test('an event that is in the log twice counts once', () => {
   ]);
 });
 
-test('both styles: later steps go to the end of the file of their adapter, also while it follows', async () => {
+test("both styles: later steps are appended to their adapter's file, also with --follow", async () => {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-figures-'));
   const log = await openSqliteLog({ folder, partitions: 1, sessionTimeoutMs: 2000 });
   onTestFinished(async () => {

@@ -11,7 +11,7 @@ import { environmentOf, pythonPackages } from '../../conformance/python-packages
 import { agentSession, rewrittenSession, session } from './agent-session.ts';
 
 const beside = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-// Harbor asks for a newer Python and two hundred packages; its trajectory models need neither.
+// Harbor requires a newer Python and two hundred packages; its trajectory models need neither.
 const harbor = await pythonPackages(
   beside('./requirements-harbor.txt'),
   ['harbor.models.trajectories.trajectory'],

@@ -17,7 +17,7 @@ const brief = (nodes: typeof agentSession) =>
     ),
   ]);
 
-test('a trajectory per path: what was said, what was called, and what came back', () => {
+test('a trajectory per path: messages, calls and results', () => {
   const common = [
     '1 system: You book flights.',
     '2 user: Oslo, please.',
@@ -31,7 +31,7 @@ test('a trajectory per path: what was said, what was called, and what came back'
   ]);
 });
 
-test('an answer keeps its tokens, reward and calls; arguments that are no JSON stay as text', () => {
+test('an answer keeps its tokens, reward and calls; arguments that are not JSON stay text', () => {
   const [first] = exportTrajectories(session, agentSession).lines;
   expect(first!.steps[2]).toMatchObject({
     source: 'agent',
@@ -65,7 +65,7 @@ test('a history that the client rewrote appears again, marked as copied', () => 
   ]);
 });
 
-test('a path goes on over an answer that was cut off', () => {
+test('a path continues after an answer that was cut off', () => {
   const hi = user('hi');
   const cut = { ...node('b', [hi, assistant('hello'), user('more')], 'mo', { parent: 'a' }) };
   const nodes = [

@@ -14,7 +14,7 @@ type Uploaded = {
 
 const entity = { id: 'u', entity: 'me', username: 'me', flags: '{}', teams: { edges: [] } };
 
-/** Takes the uploads of `wandb sync`: what W&B's server answers, as far as the program needs it. */
+/** Receives the uploads of `wandb sync`, with the answers of W&B's server that the program needs. */
 export async function startWandbServer() {
   const history: Uploaded['history'] = new Map();
   const created: Uploaded['created'] = [];

@@ -14,11 +14,11 @@ import { hostilePieces } from './hostile.ts';
 const REQUESTS = Number(process.env.CLAWLOOP_FUZZ_REQUESTS ?? 100_000);
 const AT_ONCE = 8;
 const ROUND = 2_000;
-/** ms that no request may take but one for an answer, whose prompt has to be read among others */
+/** limit in ms of every request except one for an answer, whose prompt waits for others */
 const HANG_MS = 2_000;
 const ANSWER_HANG_MS = 30_000;
 const PROBE_MS = 200;
-/** the largest that a process may hold at the end, of what it held after half of the requests */
+/** largest memory of a process at the end, relative to its memory after half of the requests */
 const GROWTH = 1.25;
 
 type Slow = { readonly ms: number; readonly request: string };
@@ -70,7 +70,7 @@ test(`${REQUESTS} requests over all routes: no 5xx, no hang, no crash, memory fl
   const slow: Slow[] = [];
   const statuses = new Map<number, number>();
   const held: Readonly<Record<string, number>>[] = [];
-  /** of the latest answers, for feedback, rewards and look-ups */
+  /** ids of the latest answers, for feedback, rewards and look-ups */
   let ids: readonly string[] = [];
 
   const round = async (seed: number) => {
@@ -88,7 +88,7 @@ test(`${REQUESTS} requests over all routes: no 5xx, no hang, no crash, memory fl
         const id = status === 200 ? /"((?:chatcmpl-|resp_)[\w-]{20,})"/.exec(text)?.[1] : undefined;
         if (id !== undefined) ids = [...ids.slice(-50), id];
         const asksForAnswer = /completions|messages|responses$/.test(request.path);
-        // the refusal of a wrong key is held back for up to two seconds
+        // the refusal of a wrong key is delayed by up to two seconds
         if (status !== 401 && ms > (asksForAnswer ? ANSWER_HANG_MS : HANG_MS))
           slow.push({ ms: Math.round(ms), request: seen });
       }
@@ -118,8 +118,8 @@ test(`${REQUESTS} requests over all routes: no 5xx, no hang, no crash, memory fl
 });
 
 /**
- * A conversation whose second message is hostile, so that the collector matches it and the judge reads it; a
- * last short one follows, since a prompt must fit. Returns ms of the request that holds the hostile text.
+ * A conversation whose second message is hostile, so that the collector matches it and the judge reads it. A short
+ * message follows, because a prompt must fit. Returns the ms of the request with the hostile text.
  */
 async function reactWith(piece: string, length: number): Promise<number> {
   const chat = async (messages: readonly object[]) => {
@@ -152,13 +152,13 @@ test('a hostile text that doubles its length costs at most about twice as much',
       times.push(Math.min(...tries));
     }
     rows.push(`${JSON.stringify(piece)}: ${times.map((ms) => `${Math.round(ms)} ms`).join(', ')}`);
-    // eight times the text: 64 times the time would be a square
+    // eight times the text; with quadratic cost, 64 times the time
     expect(times.at(-1)! / Math.max(20, times[0]!), rows.at(-1)).toBeLessThan(24);
   }
   console.log(rows.join('\n'));
 });
 
-test('the services behind it have kept up, and the books balance', async () => {
+test('the other services have kept up, and the audit balances', async () => {
   await until(
     'no vote is owed',
     async () => (await clawloop(['audit', '--data-folder', folder])).code === 0,

@@ -54,7 +54,7 @@ const format = fc.oneof(
   value,
 );
 const fewTokens = { model: 'clawloop', max_tokens: 1 };
-/** Seldom there, so that most requests are answered. */
+/** Rarely present, so that most requests are answered. */
 const maybe = <Of>(arbitrary: fc.Arbitrary<Of>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
@@ -171,7 +171,7 @@ const operator = (id: fc.Arbitrary<string>) =>
     )
     .map(([path, body]) => post(path, body));
 
-/** Requests over every route, each with one of the keys; `ids` are those of answers that were given. */
+/** Requests to all routes, each with one of the keys; `ids`: of earlier answers. */
 export function requestOver(keys: Keys, ids: readonly string[]): fc.Arbitrary<WireRequest> {
   const id = fc.oneof(
     { weight: 2, arbitrary: fc.constantFrom(...madeUpIds) },

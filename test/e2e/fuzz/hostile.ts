@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Pieces that patterns, parsers and tokenizers tend to read again and again. */
+/** Pieces that patterns, parsers and tokenizers tend to read repeatedly. */
 export const hostilePieces = [
   'a',
   ' ',
@@ -39,7 +39,7 @@ export const hostilePieces = [
 
 const name = fc.constantFrom('a', 'b', 'c', 'properties', '__proto__', 'constructor', '$ref', '');
 
-/** JSON schemas that are small to write and large to unfold. */
+/** Small JSON schemas that expand to large ones. */
 export const hostileSchema: fc.Arbitrary<unknown> = fc.letrec<{ schema: unknown }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 5, withCrossShrink: true },
@@ -85,7 +85,7 @@ export const hostileSchema: fc.Arbitrary<unknown> = fc.letrec<{ schema: unknown 
   ),
 })).schema;
 
-/** The two schemas of which a kilobyte unfolds without end, at a depth of choice. */
+/** Two schemas of a kilobyte that expand without limit, to a chosen depth. */
 export const unfoldingSchema: fc.Arbitrary<unknown> = fc.oneof(
   fc
     .record({ depth: fc.integer({ min: 1, max: 12 }), names: fc.integer({ min: 1, max: 30 }) })

@@ -30,11 +30,11 @@ const folder = ownTasks({
 const at = (task: string) => `harbor:${folder}/${task}`;
 const single = ['--n', '1', '--retries', '0'];
 
-describeWithContainers('what goes wrong in containers', () => {
+describeWithContainers('faults in containers', () => {
   const { decide, rollIn, signal } = withRollouts();
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** The policy runs these commands, then submits. Returns what it saw after each. */
+  /** The policy runs these commands, then submits. Returns the observation after each. */
   const commands = (...given: readonly string[]) => {
     const seen: string[] = [];
     decide(({ step, messages }) => {
@@ -44,7 +44,7 @@ describeWithContainers('what goes wrong in containers', () => {
     return seen;
   };
 
-  test('no reward file, an empty one and tests without an end are failed evaluations, and never 0', async () => {
+  test('a missing or empty reward file and tests without an end are failed evaluations, and never 0', async () => {
     commands();
     for (const [task, reason] of [
       ['fault-unrated', /neither reward.json nor reward.txt; the tests printed: no rating today/],
@@ -57,14 +57,14 @@ describeWithContainers('what goes wrong in containers', () => {
     }
   });
 
-  test('an image that cannot be built is no reward either', async () => {
+  test('an image that cannot be built gives no reward either', async () => {
     commands();
     const { lines } = await rollIn(at('fault-unbuilt'), ...single);
     expect(lines).toMatchObject([{ outcome: 'environment-broken', reward: null }]);
     expect(lines[0]!.error).toMatch(/cannot build/);
   });
 
-  test('a container that is killed in the middle of a command loses its attempt, and the next try goes on', async () => {
+  test('a container killed in the middle of a command loses its attempt, and the next try continues', async () => {
     let kills = 1;
     decide(({ step }) => {
       if (step === 0) return bash('echo done > work');
@@ -77,7 +77,7 @@ describeWithContainers('what goes wrong in containers', () => {
     expect(lines).toMatchObject([{ outcome: 'rewarded', reward: 1, earlier: ['environment-lost'] }]);
   });
 
-  test('a command that hangs is killed with what it started, and the attempt goes on', async () => {
+  test('a command that hangs is killed with its child processes, and the attempt continues', async () => {
     const seen = commands('echo begun; sleep 600 | sleep 600', 'echo done > work');
     const { lines, printed } = await rollIn(at('fault-plain'), ...single, '--act-timeout', '10');
     expect(lines, printed).toMatchObject([{ reward: 1, result: { ended: 'submitted' } }]);
@@ -98,7 +98,7 @@ describeWithContainers('what goes wrong in containers', () => {
     expect(seen[2]).toContain(String(64 * 2 ** 20));
   });
 
-  test('an attempt that rates itself, forks and fills the disk earns what its work earns', async () => {
+  test('an attempt that rates itself, forks and fills the disk earns only the reward of its work', async () => {
     commands(
       'mkdir -p /tests; echo "echo 1 > /logs/verifier/reward.txt" > /tests/test.sh; echo 1 > /logs/verifier/reward.txt; echo 1 > /logs/verifier/reward.json',
       'setsid bash -c "while :; do echo 1 > /logs/verifier/reward.txt; echo 1 > /logs/verifier/reward.json; done" > /dev/null 2>&1 &',
@@ -133,7 +133,7 @@ describeWithContainers('what goes wrong in containers', () => {
     expect(containersOf('fault-plain')).toEqual([]);
   });
 
-  test('after a kill no container is left, although nobody starts another rollout', async () => {
+  test('after a kill no container is left, even without another rollout', async () => {
     decide(() => bash('sleep 600'));
     const running = rollIn(at('fault-plain'), ...single);
     await until('the container runs', () => containersOf('fault-plain').length > 0);
@@ -142,7 +142,7 @@ describeWithContainers('what goes wrong in containers', () => {
     await until('the container is gone', () => containersOf('fault-plain').length === 0);
   });
 
-  test('what a killed process left behind is removed by the next', async () => {
+  test('the next process removes the containers of a killed one', async () => {
     const left = podman(
       'run',
       '--detach',

@@ -6,7 +6,7 @@ import { withRollouts } from '../openenv/with-rollouts.ts';
 import { containersOf, describeWithContainers } from './describe-with-containers.ts';
 import { solutionOf, someTasks } from './tasks.ts';
 
-/** Its tests run in a container of their own. */
+/** Its tests run in a separate container. */
 const TASK = 'access-report';
 const SUBMIT = 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT';
 

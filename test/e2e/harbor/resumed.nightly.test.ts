@@ -16,7 +16,7 @@ type Line = { readonly outcome: string; readonly session: string };
 describeWithContainers('a rollout of all terminal tasks that is killed in the middle', () => {
   const tools = withRollouts();
 
-  test('goes on where it was, leaves no container, and its books balance', async () => {
+  test('continues where it was killed, leaves no container, and the audit balances', async () => {
     tools.decide(({ step, conversation }) => ({
       name: 'bash',
       arguments: {

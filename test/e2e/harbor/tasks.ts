@@ -32,7 +32,7 @@ type OwnTask = {
   readonly files?: Readonly<Record<string, string>>;
 };
 
-/** A folder with tasks that are written here. */
+/** Writes tasks into a new folder. */
 export function ownTasks(tasks: Readonly<Record<string, OwnTask>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'clawloop-tasks-'));
   for (const [

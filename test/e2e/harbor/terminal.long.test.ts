@@ -9,7 +9,7 @@ import { ownTasks, solutionOf, someTasks, terminal, terminalTasks } from './task
 const bash = (command: string): PolicyAnswer => ({ name: 'bash', arguments: { command } });
 const submit = bash('echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT');
 
-/** A task, and what a policy does that solves half of it: commands of each step. */
+/** For each task, the commands of each step of a policy that solves half of it. */
 const halves: Readonly<Record<string, readonly string[]>> = {
   'access-report': [
     "mkdir report && cut -d' ' -f1 access.log | sort | uniq -c | sort -rn | head -5 | awk '{ print $2 }' > report/top.txt",
@@ -38,7 +38,7 @@ const taskOf = ({ messages }: PolicyRequest): string => {
 };
 
 describeWithContainers('the terminal tasks', () => {
-  test('all of them are fit, and a second check builds nothing', async () => {
+  test('all of them are fit, and a second check builds no image', async () => {
     const checked = await clawloop(['env', 'check', `harbor:${terminal}`]);
     expect(checked.code, checked.stdout + checked.stderr).toBe(0);
     expect(checked.stdout).toContain(`all ${terminalTasks().length} tasks are fit`);

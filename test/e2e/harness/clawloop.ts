@@ -18,9 +18,9 @@ export type ClawLoop = {
   readonly pids: () => Promise<Readonly<Record<string, number>>>;
   /** Process id of `up` itself. */
   readonly supervisor: number;
-  /** Closes the pipe that `up` prints to. */
+  /** Closes the pipe of the output of `up`. */
   readonly closeOutput: () => void;
-  /** What its channel shows when the process that started it is killed. */
+  /** Closes its channel, as when its parent process is killed. */
   readonly abandon: () => void;
   readonly stop: () => Promise<number>;
 };
@@ -31,8 +31,8 @@ const firstPort = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * PORT
 let taken = process.pid * 37; // two runs at the same time begin elsewhere
 
 /**
- * A port that nothing listens on, for a process that listens on it a while later. It is below those that the
- * system gives away by itself, and of this worker alone, so that nobody else comes by it meanwhile.
+ * A free port for a process that listens on it later. It is below the range that the system assigns, and reserved for
+ * this worker, so that no other process takes it meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS; tries++) {
@@ -58,7 +58,7 @@ async function isFree(port: number): Promise<boolean> {
 export async function until<Result>(
   what: string,
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
-  limitMs = 120_000, // ten times as slow a machine is still in time
+  limitMs = 120_000, // enough for a machine that is ten times as slow
 ): Promise<Result> {
   const end = performance.now() + limitMs;
   while (performance.now() < end) {
@@ -135,8 +135,8 @@ async function stopChild(child: ChildProcess): Promise<number> {
 }
 
 /**
- * Runs one command of the cli to its end. `environment` comes on top of this process's own; `onStart` gets a
- * function that sends the command a signal.
+ * Runs one command of the cli to its end. `environment` is added to this process's own; `onStart` gets a function that
+ * sends the command a signal.
  */
 export async function clawloop(
   argv: readonly string[],

@@ -6,16 +6,16 @@ import { type ClawLoop, clawloop, startClawLoop } from './clawloop.ts';
 
 export type LoopOnFolder = {
   readonly folder: string;
-  /** The one that was started last. */
+  /** The latest started ClawLoop. */
   readonly loop: ClawLoop;
   readonly start: (...flags: readonly string[]) => Promise<ClawLoop>;
-  /** Runs one command on the folder. @returns what it printed @throws with all that it said where it fails */
+  /** Runs one command on the folder. @returns its output @throws an error with its output if it fails */
   readonly run: (...argv: readonly string[]) => Promise<string>;
 };
 
 /**
- * A data folder for all tests of a suite, and all services on it: started before the first test where there
- * are `flags`, else by the tests; stopped after the last.
+ * A data folder for all tests of a suite, with all services. They start before the first test if there are `flags`,
+ * otherwise the tests start them; they stop after the last test.
  */
 export function loopOnFolder(flags?: readonly string[]): LoopOnFolder {
   const on = {} as { -readonly [Name in keyof LoopOnFolder]: LoopOnFolder[Name] };

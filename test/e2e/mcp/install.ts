@@ -16,7 +16,7 @@ const digest = createHash('sha256')
   .digest('hex');
 const folder = join(cache, digest.slice(0, 8));
 
-/** How to start a server, as a servers' file has it. */
+/** The command of a server, for a file of servers. */
 export const realServer = (name: 'everything' | 'filesystem', ...args: readonly string[]) => ({
   command: process.execPath,
   args: [join(folder, 'node_modules/@modelcontextprotocol', `server-${name}`, 'dist/index.js'), ...args],
@@ -31,7 +31,7 @@ const INSTALL_LIMIT_MS = 5 * 60_000;
  */
 export function describeWithMcpServers(name: string, tests: () => void): void {
   const isThere = existsSync(folder) || process.env.CLAWLOOP_REQUIRE_ALL === '1';
-  const missing = 'the MCP servers are not there: with CLAWLOOP_REQUIRE_ALL=1 they are fetched, 40 MB';
+  const missing = 'the MCP servers are not installed: with CLAWLOOP_REQUIRE_ALL=1 they are installed, 40 MB';
   describe.skipIf(!isThere)(isThere ? name : `${name} (${missing})`, () => {
     beforeAll(install, INSTALL_LIMIT_MS);
     tests();

@@ -72,14 +72,14 @@ describeWithMcpServers('a rollout with the tools of an MCP server', () => {
     return { code, printed: stdout + stderr, lines: lines.map((line) => JSON.parse(line) as Line) };
   }
   const complete = () => ['--data', join(folder, 'tasks.jsonl'), '--reward', reward];
-  /** Calculates what the task asks for, in the first attempt of two; the second one guesses. */
+  /** Calculates the sum of the task in the first of two attempts; guesses in the second. */
   const calculates = ({ conversation, step, messages }: PolicyRequest): PolicyAnswer => {
     if (step > 0 || conversation % 2 === 1) return 'Seventy, I think.';
     const [, a, b] = /(\d+) \+ (\d+)/.exec(messages[0]!.content!)!;
     return { name: 'get-sum', arguments: { a: Number(a), b: Number(b) } };
   };
 
-  test('the reward function sees which tools were called, with what and to which result', async () => {
+  test('the reward function sees each call of a tool with its arguments and its result', async () => {
     answer = calculates;
     const { code, printed, lines } = await roll(
       { everything: realServer('everything') },
@@ -119,7 +119,7 @@ describeWithMcpServers('a rollout with the tools of an MCP server', () => {
     ]);
   });
 
-  test('what a rollout with MCP lacks is a usage error before the first attempt', async () => {
+  test('a missing part of a rollout with MCP is a usage error before the first attempt', async () => {
     const everything = realServer('everything');
     const tasks = ['--data', join(folder, 'tasks.jsonl')];
     const cases: readonly (readonly [object, readonly string[], RegExp])[] = [

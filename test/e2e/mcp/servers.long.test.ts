@@ -46,7 +46,7 @@ describeWithMcpServers('the reference servers of MCP as environments', () => {
   const kindOf = (work: Promise<unknown>) => work.then(() => 'worked', environmentFailureKind);
   const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
 
-  test("every kind of result is an observation, and wrong arguments are the policy's own", async () => {
+  test("every kind of result is an observation, and wrong arguments are the policy's mistake", async () => {
     const environment = await open({ everything: realServer('everything') });
     expect(await call(environment, 'echo', { message: 'hello' })).toMatchObject({ content: 'Echo: hello' });
     expect(await call(environment, 'echo', { message: 1 })).toMatchObject({
@@ -61,7 +61,7 @@ describeWithMcpServers('the reference servers of MCP as environments', () => {
     );
   });
 
-  test('each attempt has a folder of its own, and the server keeps to it', async () => {
+  test('each attempt has its own folder, and the server stays inside it', async () => {
     const files = { files: realServer('filesystem', `\${CLAWLOOP_FOLDER}`) };
     const [one, two] = [await open(files), await open(files)];
     const folderOf = async (environment: OpenEnvironment) =>
@@ -90,7 +90,7 @@ describeWithMcpServers('the reference servers of MCP as environments', () => {
     await until('the server is gone', () => !isAlive(pid));
   });
 
-  test('a server that is killed amid the episode is lost', async () => {
+  test('a server that is killed during the episode is lost', async () => {
     const { command, args } = realServer('everything');
     const pids = join(folder, 'pids');
     const script = `echo $$ > ${pids}; exec "${command}" ${args[0]}`;

@@ -7,7 +7,7 @@ import { readObservation } from './solvers.ts';
 const { signal } = new AbortController();
 const MOST_ACTIONS = 8;
 
-/** Clicks one element after the other, and fills those that take text. */
+/** Clicks one element after the other, and fills those that accept text. */
 async function fumble(driver: EnvironmentDriver, task: object) {
   const environment = await open(driver, task);
   const seen: unknown[] = [environment.messages[0]!.content];

@@ -12,7 +12,7 @@ const cache = fileURLToPath(new URL('../../../.miniwob/', import.meta.url));
 /** The folder of pages, as `--env miniwob:FOLDER` takes it. */
 export const pagesFolder = join(cache, VERSION);
 
-/** The reason to skip the tests on this machine; null where Chromium and the pages are there. */
+/** The reason to skip the tests on this machine; null: Chromium and the pages are installed. */
 export function whyNoMiniWob(): string | null {
   try {
     findBrowser(undefined);
@@ -21,11 +21,11 @@ export function whyNoMiniWob(): string | null {
   }
   return existsSync(pagesFolder)
     ? null
-    : `the pages of MiniWoB++ ${VERSION} are not there: node test/e2e/miniwob/install.ts fetches them, 2 MB`;
+    : `the pages of MiniWoB++ ${VERSION} are not installed: run node test/e2e/miniwob/install.ts, 2 MB`;
 }
 
 /**
- * Fetches the pages from the Python package index, whole or not at all. Pages that are there already stay.
+ * Installs the pages from the Python package index, whole or not at all. Installed pages stay.
  *
  * @throws Error with the output of Python
  */

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
 
-/** A program that becomes Chromium and leaves its process id, so that a test can kill it. */
+/** A program that writes its process id and then becomes Chromium, so that a test can kill it. */
 export function ownBrowser(folder: string) {
   const [path, pidFile] = [join(folder, 'browser'), join(folder, 'browser.pid')];
   writeFileSync(path, `#!/bin/sh\necho $$ > '${pidFile}'\nexec '${findBrowser(undefined)}' "$@"\n`);

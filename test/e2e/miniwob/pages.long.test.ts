@@ -65,7 +65,7 @@ describeWithMiniWob('web pages as environments', () => {
     expect(date.seen[1]).toMatch(/\[1\] input date value="2010-05-20"/);
     expect(date.reward).toBe(1);
     const noDate = await at('enter-date', ['fill', { ref: 1, text: 'May' }]);
-    expect(noDate.seen[1]).toMatch(/\[1\] input date value=""/); // the browser takes no such date
+    expect(noDate.seen[1]).toMatch(/\[1\] input date value=""/); // the browser refuses such a date
 
     const keys = await at(
       'login-user',
@@ -153,7 +153,7 @@ describeWithMiniWob('web pages as environments', () => {
   });
 });
 
-describeWithMiniWob('web pages that try to get out', () => {
+describeWithMiniWob('web pages that try to leave their folder', () => {
   let server: Server;
   const asked: string[] = [];
   const folder = mkdtempSync(join(tmpdir(), 'clawloop-hostile-'));

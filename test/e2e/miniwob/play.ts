@@ -5,7 +5,7 @@ import { readObservation, solvers } from './solvers.ts';
 
 const { signal } = new AbortController();
 
-/** A driver with a browser of its own. */
+/** A driver with its own browser. */
 export const driverHere = (place = pagesFolder, actLimitMs = 60_000): EnvironmentDriver =>
   miniWobDriver({ place, browser: undefined, actLimitMs });
 
@@ -16,7 +16,7 @@ let actions = 0;
 export const act = (environment: OpenEnvironment, name: string, given: object) =>
   environment.act({ id: `action-${actions++}`, name, arguments: { ...given } }, signal);
 
-/** What a solver saw on its way, and what it earned. */
+/** The observations of a solver, and its reward. */
 export type Played = {
   readonly seen: readonly { readonly content: string; readonly stateKey: string | undefined }[];
   readonly reward: number;
@@ -24,7 +24,7 @@ export type Played = {
 
 const MOST_STEPS = 30;
 
-/** Solves a page with its solver, which sees what a policy sees. */
+/** Solves a page with its solver, which gets the observations of a policy. */
 export async function play(driver: EnvironmentDriver, page: string, seed: number): Promise<Played> {
   const environment = await open(driver, { page, seed });
   try {

@@ -22,7 +22,7 @@ describeWithMiniWob('a rollout in web pages', () => {
   const folder = mkdtempSync(join(tmpdir(), 'clawloop-miniwob-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('the page rates the attempts, which are compared, and the books balance', async () => {
+  test('the page rates the attempts, which are compared, and the audit balances', async () => {
     decide((request) => (request.conversation % 2 === 0 ? solve('login-user', request) : 'I give up.'));
     const flags = ['--split', 'login-user', '--tasks', '2', '--n', '2', '--concurrency', '1'];
     const { code, lines, printed } = await rollIn(env, ...flags);

@@ -65,7 +65,7 @@ const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
   x: (a, b) => a * b,
 };
 
-/** Solvers that see what a policy sees, by the names of their pages. */
+/** Solvers by the names of their pages; they get the observations of a policy. */
 export const solvers: Readonly<Record<string, Solver>> = {
   'click-test-2': (_, lines) => click(button(lines, 'ONE')),
   'click-button': (goal, lines) => click(button(lines, part(goal, /the "(.*)" button/))),

@@ -16,10 +16,10 @@ const talk = {
   kitchen: ['How do I bake bread?', 'Please skip the greeting.', 'What flour do I take?', 'Perfect, thanks!'],
   travel: ['How do I pack for a trip?', 'Perfect, thanks!', 'What about shoes?', 'Great, thank you!'],
 } as const;
-/** ms to the first token, in a gate that runs other things beside */
+/** ms to the first token, on a machine with other work */
 const FIRST_TOKEN_MS = 45_000;
 
-describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are without a setting', () => {
+describeWithOpenClaw('the real OpenClaw with claw-nano, both with default settings', () => {
   let folder: string;
   let loop: ClawLoop;
   let home: OpenClawHome;
@@ -40,8 +40,8 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
         return id;
       }),
     );
-    const told = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
-    answers = told.map(({ data }) => data);
+    const facts = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
+    answers = facts.map(({ data }) => data);
   });
   afterAll(async () => {
     await home?.dispose();
@@ -49,7 +49,7 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('its prompt is longer than what the model reads: it is cut, that is recorded, and answers start soon', () => {
+  test('its prompt is longer than the context: it is cut, the cut is recorded, and answers start soon', () => {
     expect(answers).toHaveLength(Object.values(talk).flat().length);
     for (const { windowCut, tokens, timing } of answers) {
       expect(windowCut).toMatchObject({ tools: expect.any(Number), turns: expect.any(Number) });
@@ -63,14 +63,14 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
     const [{ messages, tools }] = answers as [InteractionCompleted['data']];
     const characters = JSON.stringify({ messages, tools }).length;
     console.log(`${characters} characters at first; ms to the first token: ${starts.join(' ')}`);
-    // the beginning of a prompt is computed once: all of them have the beginning of the system text
+    // the beginning of a prompt is computed once, because all prompts begin with the same system text
     const cached = answers.map(({ usage }) => usage.cachedPromptTokens ?? 0).sort((a, b) => a - b);
     const read = answers.map(({ usage }) => usage.promptTokens).sort((a, b) => a - b);
     console.log(`tokens of the prompts: ${read.join(' ')}; known before: ${cached.join(' ')}`);
     expect(cached[Math.floor(cached.length / 2)]).toBeGreaterThanOrEqual(128);
   });
 
-  test('what was said there makes a new version, and the next answer comes from it', async () => {
+  test('the chats make a new version, which gives the next answer', async () => {
     const [promoted] = await until(
       'a version is promoted',
       async () => {
@@ -93,15 +93,15 @@ describeWithOpenClaw('the real OpenClaw talks with claw-nano, as both are withou
       'the version is served',
       async () => {
         await gateway.say('later', 'Good morning.');
-        const told = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
-        return told.at(-1)!.data.version >= promoted!.data.to;
+        const facts = await tailed<InteractionCompleted>(folder, 'conversations', 'interaction.completed');
+        return facts.at(-1)!.data.version >= promoted!.data.to;
       },
       240_000,
     );
     expect((await clawloop(['audit', '--data-folder', folder])).stdout).toMatch(/balances/);
   });
 
-  test('the doctor finds it well', async () => {
+  test('the doctor finds no fault', async () => {
     const { stdout } = await clawloop(['doctor', '--data-folder', folder], {
       CLAWLOOP_SERVING_PORT: new URL(loop.url).port,
       OPENCLAW_CONFIG_PATH: home.file,

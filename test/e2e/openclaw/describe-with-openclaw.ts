@@ -5,8 +5,8 @@ import { installOpenClaw, whyNoOpenClaw } from './install.ts';
 const INSTALL_LIMIT_MS = 10 * 60_000;
 
 /**
- * Tests with the real OpenClaw. Skipped, by a name that says why, where it does not lie ready; where everything is
- * required it is fetched before the first of them, outside their time.
+ * Tests with the real OpenClaw. If it is not installed, the suite is skipped and its name gives the reason. With
+ * CLAWLOOP_REQUIRE_ALL=1 it is installed first, outside the time of the tests.
  */
 export function describeWithOpenClaw(name: string, tests: () => void): void {
   const missing = process.env.CLAWLOOP_REQUIRE_ALL === '1' ? null : whyNoOpenClaw();

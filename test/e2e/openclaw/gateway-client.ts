@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 export type GatewayClient = {
-  /** One call of its protocol. Of an answer in two parts, `accepted` and then the outcome, the second one. */
+  /**
+   * One call of its protocol. If the answer has two parts, `accepted` and then the outcome, resolves to the outcome.
+   */
   readonly call: (method: string, params?: object) => Promise<unknown>;
   readonly close: () => void;
 };
@@ -17,10 +19,10 @@ type Frame = {
 type Waiting = { readonly resolve: (payload: unknown) => void; readonly reject: (error: Error) => void };
 
 /**
- * A client of OpenClaw's gateway on this machine, by the WebSocket protocol that its own command line speaks
- * (protocol version 4; frames `req`, `res` and `event`).
+ * A client of OpenClaw's gateway on this machine, by the WebSocket protocol of its own command line (protocol version
+ * 4; frames `req`, `res` and `event`).
  *
- * @throws Error where it does not listen (yet)
+ * @throws Error if it does not listen (yet)
  */
 export async function connectGateway(port: number, token: string): Promise<GatewayClient> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`);

@@ -11,15 +11,15 @@ import { openClawLauncher } from './install.ts';
 
 export type Settings = { readonly [name: string]: unknown };
 
-/** An OpenClaw of its own: a home, a state folder, a workspace and settings that nothing else uses. */
+/** An isolated OpenClaw: home, state folder, workspace and settings. */
 export type OpenClawHome = {
   readonly folder: string;
-  /** where its agents read and write */
+  /** folder in which its agents read and write */
   readonly workspace: string;
   /** `openclaw.json` */
   readonly file: string;
   readonly settings: () => Promise<Settings>;
-  /** Lays more settings over those that there are, objects by their fields. */
+  /** Merges more settings into the existing ones, objects field by field. */
   readonly configure: (settings: Settings) => Promise<void>;
   /** One command of OpenClaw's own command line. The signal kills it at once. */
   readonly openclaw: (
@@ -38,7 +38,7 @@ export type Answered = {
 };
 
 export type OpenClawGateway = {
-  /** Says something in the session of that name, and waits for what comes of it. @throws where nothing does */
+  /** Says something in the session of that name, and waits for the answer. @throws if there is none */
   readonly say: (session: string, words: string) => Promise<Answered>;
   /** Any call of the gateway's protocol. */
   readonly call: (method: string, params?: object) => Promise<unknown>;
@@ -46,18 +46,19 @@ export type OpenClawGateway = {
   readonly stop: () => Promise<void>;
 };
 
-/** A test process may be killed without a word, and OpenClaw is not to stay. Linux alone can see to that. */
+/** OpenClaw must not outlive a test process that is killed. Only Linux offers a way. */
 const diesWithUs = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
 const [command, ...before] = [...(diesWithUs ? ['setpriv', '--pdeathsig', 'TERM'] : []), process.execPath];
 
-/** ms: it starts in seven seconds, and in a minute where everything else runs too */
+/** ms: it starts in seven seconds, and in a minute on a busy machine */
 const START_LIMIT_MS = 180_000;
 /** ms: a gateway lets its runs end before it ends its sessions */
 const STOP_LIMIT_MS = 120_000;
 
 /**
- * OpenClaw as a person sets it up for a ClawLoop that runs: `clawloop openclaw config --write` on an empty home,
- * then a gateway without channels. `more`: flags of that command. Its first-run files are left out (`skipBootstrap`), and its timers rest.
+ * OpenClaw as a person sets it up for a running ClawLoop: `clawloop openclaw config --write` on an empty home, then a
+ * gateway without channels. `more`: flags of that command. Its first-run files are left out (`skipBootstrap`), and its
+ * timers rest.
  */
 export const openClawHome = (url: string, more: readonly string[] = []): Promise<OpenClawHome> =>
   emptyHome(async (file) => {
@@ -106,7 +107,7 @@ async function emptyHome(writeSettings: (file: string) => Promise<void>): Promis
     settings,
     configure,
     openclaw: async (argv, kill) => {
-      // one group without a child in a group of its own: a kill leaves nothing behind
+      // all processes are in one group, so that a kill leaves none behind
       const child = run(argv, { detached: true, env: { ...environment, OPENCLAW_NO_RESPAWN: '1' } });
       const text = textOf(child);
       const end = () => process.kill(-child.pid!, 'SIGKILL');

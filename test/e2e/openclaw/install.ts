@@ -8,18 +8,21 @@ export const OPENCLAW_VERSION = '2026.9.6';
 /** A folder of the checkout that git ignores. */
 export const openClawCache = fileURLToPath(new URL('../../../.openclaw/', import.meta.url));
 const folder = join(openClawCache, OPENCLAW_VERSION);
-/** Its launcher: a script for the Node that runs this. */
+/** Its launcher: a script for the Node of this process. */
 export const openClawLauncher = join(folder, 'node_modules/openclaw/openclaw.mjs');
 
-/** Why nothing is tried with it here; null where it lies ready. It takes 650 MB and a minute, so it is asked for. */
+/**
+ * The reason to skip its tests on this machine; null: it is installed. The installation takes 650 MB and a minute, so
+ * it needs a request.
+ */
 export const whyNoOpenClaw = (): string | null =>
   existsSync(openClawLauncher)
     ? null
-    : `OpenClaw ${OPENCLAW_VERSION} is not there: node test/e2e/openclaw/install.ts fetches it, 650 MB`;
+    : `OpenClaw ${OPENCLAW_VERSION} is not installed: run node test/e2e/openclaw/install.ts, 650 MB`;
 
 /**
- * OpenClaw as its users have it, from the npm registry, into a folder of the checkout that git ignores. Its
- * install scripts do not run. Nothing is done where it lies already.
+ * Installs OpenClaw from the npm registry into a folder of the checkout that git ignores, without its install scripts.
+ * An installed OpenClaw stays.
  *
  * @throws Error with what npm said
  */
@@ -27,11 +30,11 @@ export async function installOpenClaw(tell: (line: string) => void = () => {}): 
   if (existsSync(openClawLauncher)) return;
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
-  tell(`OpenClaw ${OPENCLAW_VERSION} is fetched from the npm registry, 650 MB ...`);
-  const ticking = setInterval(() => tell(`OpenClaw is being fetched, ${seconds()}`), 15_000);
+  tell(`installing OpenClaw ${OPENCLAW_VERSION} from the npm registry, 650 MB ...`);
+  const ticking = setInterval(() => tell(`OpenClaw is being installed, ${seconds()}`), 15_000);
   try {
     await installPackage(OPENCLAW_VERSION, `openclaw@${OPENCLAW_VERSION}`);
-    tell(`OpenClaw is there, after ${seconds()}`);
+    tell(`OpenClaw is installed, after ${seconds()}`);
   } finally {
     clearInterval(ticking);
   }
@@ -53,7 +56,7 @@ export async function installPackage(
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
   try {
     await npm(['install', ...flags, ...more, '--prefix', part, specifier]);
-    // Two processes may fetch at once: the first folder in place is as good as the other.
+    // Two processes may install at once, and the first folder in place is as good as the second.
     if (!existsSync(target)) renameSync(part, target);
   } finally {
     rmSync(part, { recursive: true, force: true });

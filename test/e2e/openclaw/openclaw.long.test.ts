@@ -46,8 +46,8 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     const gateway = await home.start();
     ids = await play(gateway, home, upstream);
     await gateway.stop();
-    // where one finds no place, the tests below say which
-    requests = await until('every request has its place', allPlaced).catch(found);
+    // if a request is not attributed, the tests below name it
+    requests = await until('every request is attributed', allPlaced).catch(found);
   });
   const found = () => placedRequests(folder, upstream.served);
   const allPlaced = async () => {
@@ -70,7 +70,7 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     ...new Set(ofKind(kind).map(({ place }) => `${nameOf(place?.session)} ${place?.rule} ${place?.reason}`)),
   ];
 
-  test('nobody told serving of sessions or kinds, and what failed was tried again', async () => {
+  test('no request declares its session or kind, and failed requests were retried', async () => {
     expect(await home.settings()).not.toHaveProperty('plugins');
     for (const { interaction } of requests) {
       expect(interaction).not.toHaveProperty('session');
@@ -95,7 +95,7 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     expect(placesOf(kind)).toEqual([`${session} ${kind} side`]);
   });
 
-  test('recaps are side requests, of the conversation whose words they repeat or of none', () => {
+  test('recaps are side requests of the conversation whose words they repeat, or of none', () => {
     const beginnings = Object.entries({ ...scenario, fence: [FENCE] }).flatMap(([name, said]) =>
       said.map((words) => ({ name, words: words.slice(0, 30) })),
     );
@@ -109,9 +109,9 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
     expect(found.length).toBeGreaterThan(places.length / 3);
   });
 
-  test.each(sessionNames)('%s is one session, and its turns are followed by what came next', (name) => {
+  test.each(sessionNames)('%s is one session, and its turns have the right next states', (name) => {
     const turns = ofKind('conversation').filter(({ words }) => scenario[name].some((said) => said === words));
-    const seen = turns.map(({ words, place }) => ({ words, next: place?.next?.map(told) }));
+    const seen = turns.map(({ words, place }) => ({ words, next: place?.next?.map(shortText) }));
     expect(seen).toEqual(expectedTurns(name));
     for (const { words, place } of turns.filter((turn) => turn.place !== undefined))
       expect({ words, session: nameOf(place!.session), rule: place!.rule }).toEqual({
@@ -121,19 +121,19 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
       });
   });
 
-  test('the books balance', async () => {
+  test('the audit balances', async () => {
     const audit = await clawloop(['audit', '--data-folder', folder]);
     expect(audit.stdout).toMatch(/balances/);
   });
 });
 
 const sessionNames = Object.keys(scenario) as readonly SessionName[];
-/** Turns that nothing tells of: the last of each conversation, and those before the client spoke by itself. */
+/** Number of turns without a next state: the last one of each conversation, and those before a client's own request. */
 const stayOpen =
   1 + // of the fence
   sessionNames
     .flatMap((name) => expectedTurns(name))
     .filter(({ words, next }) => next === undefined && !words.includes('think first')).length;
 
-/** A next message as judges are told of it. */
-const told = (message: ChatMessage): string => (message.role === 'tool' ? TOOL : userWords(message));
+/** A message of the next state in the form that judges receive. */
+const shortText = (message: ChatMessage): string => (message.role === 'tool' ? TOOL : userWords(message));

@@ -6,7 +6,7 @@ import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import type { Served } from './scripted-upstream.ts';
 import { tailed } from './tailed.ts';
 
-/** A request that the model answered, and what the collector says of it in the log. */
+/** A request that the model answered, with the collector's attribution in the log. */
 export type PlacedRequest = Served & {
   readonly interaction: InteractionCompleted['data'];
   readonly traceparent: string | undefined;
@@ -15,7 +15,7 @@ export type PlacedRequest = Served & {
     | {
         readonly session: string | undefined;
         readonly rule: string | undefined;
-        /** why it does not train; undefined: it may */
+        /** why it does not train; undefined: it may train */
         readonly reason: string | undefined;
         readonly next: readonly ChatMessage[] | undefined;
         readonly disagreement?: Disagreement | undefined;
@@ -23,7 +23,7 @@ export type PlacedRequest = Served & {
     | undefined;
 };
 
-/** The requests that were answered, as far as the log knows them, in the order in which the model saw them. */
+/** The answered requests that the log has, in the order in which the model received them. */
 export async function placedRequests(
   folder: string,
   served: readonly Served[],

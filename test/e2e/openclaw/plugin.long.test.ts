@@ -16,12 +16,12 @@ import { type ScriptedUpstream, scriptedUpstream } from './scripted-upstream.ts'
 import { tailed } from './tailed.ts';
 import type { Kind } from './what-is-asked.ts';
 
-/** Of a machine that does much else: each look at the log is a process of its own. */
+/** A long limit for a busy machine, because each reading of the log is a separate process. */
 const patiently = <Result>(what: string, condition: () => Promise<Result | false>) =>
   until(what, condition, 180_000);
 const KEY = 'key-of-the-plugin-test';
 const sessionNames = Object.keys(scenario) as readonly SessionName[];
-/** Asked beside every conversation, by nobody's run. */
+/** Requests beside every conversation, without a run. */
 const ofNoSession: readonly Kind[] = ['recap', 'title'];
 
 describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
@@ -61,14 +61,14 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
   const ends = async () =>
     (await tailed<SessionEnded>(folder, 'conversations', 'session.ended')).map(({ data }) => data.session);
   const allPlaced = (isOpen: (one: PlacedRequest) => boolean) =>
-    patiently('every request is in the log and has its place', async () => {
+    patiently('every request is in the log and attributed', async () => {
       const found = await placedRequests(folder, upstream.served);
       const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
       const waits = found.some((one) => one.place === undefined && !isOpen(one));
       return found.length === answered.length && !waits && found;
     });
 
-  test('installed by its own command, it says what the rules find, and ends what ends', async () => {
+  test('installed by its own command, it declares the same as the rules find, and ends sessions', async () => {
     const home = await newHome();
     const installed = await home.openclaw([
       'plugins',
@@ -100,14 +100,20 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
     const requests = await allPlaced((one) => one.interaction.session === ids.fence);
     for (const { kind, words, n, headers, interaction, place } of requests) {
       const type = kind === 'conversation' ? 'main' : 'side';
-      const told = { n, kind, words, type: interaction.turnType, session: interaction.session !== undefined };
-      expect(told).toEqual({ n, kind, words, type, session: !ofNoSession.includes(kind) });
+      const declared = {
+        n,
+        kind,
+        words,
+        type: interaction.turnType,
+        session: interaction.session !== undefined,
+      };
+      expect(declared).toEqual({ n, kind, words, type, session: !ofNoSession.includes(kind) });
       expect({ n, words, rule: place?.rule ?? `explicit-${type}` }).toEqual({
         n,
         words,
         rule: place?.reason === 'empty' ? 'empty' : `explicit-${type}`,
       });
-      expect(headers).not.toHaveProperty('x-turn-type'); // said to serving, and no further
+      expect(headers).not.toHaveProperty('x-turn-type'); // for serving only, not forwarded to the engine
     }
     for (const name of sessionNames) {
       const turns = requests.filter(
@@ -162,8 +168,8 @@ type Written = {
 };
 
 /**
- * What became of a request: main or side, in which session, and what came next. Left out are those of no session,
- * and the session where the rules know of none yet: of an open turn, and of a compaction that repeats no words of
+ * The attribution of a request: main or side, session and next state. Requests without a session are left out. The
+ * session is left out if the rules do not know it yet: for an open turn, and for a compaction that repeats no words of
  * a person.
  */
 type Attributed = { readonly n: number; readonly is: string };
@@ -185,7 +191,7 @@ const briefly = (
 
 const attributedWith = (requests: readonly PlacedRequest[]) => briefly(requests, ({ place }) => place);
 
-/** The same requests by the rules alone, as if nothing had been said of them. */
+/** The same requests without their declarations, attributed by the rules alone. */
 function attributedWithout(requests: readonly PlacedRequest[]) {
   const answered = ({ interaction: { timing } }: PlacedRequest) =>
     Date.parse(timing.startedAt) + timing.totalMs;

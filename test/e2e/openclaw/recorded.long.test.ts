@@ -27,7 +27,7 @@ describeWithOpenClaw('what the real OpenClaw sends', () => {
     for (const name of ['first-turn', 'tool-loop', 'subagent', 'qwen-plugin'] as const)
       expect({ name, shapes: shapesOf(recorded, name) }).toEqual({ name, shapes: shapesOf(built, name) });
     for (const name of ['retries', 'cut-history'] as const) {
-      // how often it tries, and how long the loop goes on, is OpenClaw's own affair
+      // OpenClaw decides about the number of retries and the length of the loop
       const last = (all: OpenClawRequests) => shapesOf(all, name).slice(-1);
       expect({ name, shapes: last(recorded).map(withoutRounds) }).toEqual({
         name,
@@ -44,7 +44,7 @@ type Shape = {
   readonly messages: readonly string[];
 };
 
-/** What is left of requests when all words are taken away. */
+/** The shape of requests, without all words. */
 const shapesOf = (all: OpenClawRequests, name: ScenarioName): readonly Shape[] =>
   all[name].requests.map(({ outcome, body }) => ({
     outcome,

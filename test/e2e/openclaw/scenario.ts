@@ -5,13 +5,13 @@ import type { OpenClawGateway, OpenClawHome, Settings } from './gateway.ts';
 import type { ScriptedUpstream } from './scripted-upstream.ts';
 import type { Kind } from './what-is-asked.ts';
 
-/** What a person says, or what is waited for before the person goes on. */
+/** Words of a person, or a wait before the next words. */
 type Step = string | Extract<Kind, 'heartbeat' | 'announce' | 'cron'>;
 const timers: readonly string[] = ['heartbeat', 'announce', 'cron'];
 
 /** Three conversations at once. The parts between backticks are the tools that the scripted model calls. */
 export const scenario = {
-  /** is compacted: what it reads fills the context */
+  /** this conversation is compacted, because the read files fill the context */
   garden: [
     'Hello, the garden needs a plan.',
     'Take in the list: `read list.txt` please.',
@@ -30,7 +30,7 @@ export const scenario = {
     'Look twice, `read notes.txt` and `exec ls` please.',
     'Thank you, the kitchen is done.',
   ],
-  /** the one that the client's own timers and agents speak in */
+  /** the conversation of the client's own timers and agents */
   main: [
     'Good day to you, my friend.',
     'heartbeat',
@@ -45,12 +45,12 @@ export const scenario = {
 export type SessionName = keyof typeof scenario;
 const names = Object.keys(scenario) as SessionName[];
 
-/** What begins a fourth one, with a title. */
+/** The first words of a fourth conversation, with a title. */
 export const FENCE = 'How do I paint a fence?';
 
-/** A turn that a session must have, and what must have come next; undefined: nothing that tells of it. */
+/** A turn that a session must have, with its next state; undefined: none. */
 export type ExpectedTurn = { readonly words: string; readonly next: readonly string[] | undefined };
-/** Of a tool's result, whatever it says. */
+/** Stands for any result of a tool. */
 export const TOOL = '(the result of a tool)';
 
 /** The main turns of a conversation, in order: one per round of a tool loop, one per answer in words. */
@@ -77,7 +77,10 @@ type Written = {
   };
 };
 
-/** A small context, so that it compacts soon, a model for the small tasks, and timers, over what is written. */
+/**
+ * Settings to merge into the written ones: a small context, so that it compacts soon, a model for small tasks, and
+ * timers.
+ */
 export function scenarioSettings(written: unknown): Settings {
   const [model] = (written as Written).models.providers.clawloop.models;
   const small = { ...model, contextWindow: 16_384, maxTokens: 1_024 };
@@ -96,7 +99,7 @@ export function scenarioSettings(written: unknown): Settings {
 }
 
 /**
- * Plays it, every conversation at its own pace, and a fourth one with a title.
+ * Plays the scenario, every conversation at its own pace, and a fourth one with a title.
  *
  * @returns session ids by name
  */

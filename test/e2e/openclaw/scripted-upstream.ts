@@ -11,9 +11,9 @@ import {
 } from '../serving-upstream-double.ts';
 import { type Asked, askedFor } from './what-is-asked.ts';
 
-/** A request that came, and what was done with it. */
+/** A received request and its outcome. */
 export type Served = Asked & {
-  /** counts from 1; stands in the token record of the answer as the first token of the prompt */
+  /** counts from 1; it is the first prompt token in the token record of the answer */
   readonly n: number;
   /** a busy upstream says 503, a broken one ends its stream in the middle */
   readonly outcome: 'answered' | 'busy' | 'cut';
@@ -33,10 +33,10 @@ type Body = { readonly messages: readonly ChatMessage[]; readonly tools?: readon
 type Call = { readonly name: string; readonly arguments: object };
 
 /**
- * A model behind an OpenAI-compatible endpoint that does what it is told: of a person's words the parts between
- * backticks are the tools to call (`read FILE`, `write FILE TEXT`, `exec COMMAND`, `spawn TASK`), "busy once" and
- * "cut once" make it fail the first time, "think first" makes it answer with reasoning alone. Token ids and
- * log-probs come with the answer, as vLLM gives them.
+ * A model behind an OpenAI-compatible endpoint that follows the person's words. Parts between backticks are the tools
+ * to call (`read FILE`, `write FILE TEXT`, `exec COMMAND`, `spawn TASK`), "busy once" and "cut once" make it fail the
+ * first time, "think first" makes it answer with reasoning alone. Each answer has token ids and log-probs, as from
+ * vLLM.
  */
 export async function scriptedUpstream(): Promise<ScriptedUpstream> {
   const double = await upstreamDouble();
@@ -86,8 +86,8 @@ function reply({ kind, words }: Asked, messages: readonly ChatMessage[], tools: 
         return { reasoning: 'There is a lot to weigh here.' };
       const calls = results.length > 0 ? [] : callsIn(words).flatMap((call) => offered(call, tools));
       if (calls.length > 0) return { calls };
-      const told = results.map(({ content }) => contentText(content).slice(0, 40)).join('; ');
-      return { text: `Understood, number ${messages.length}: ${words.slice(0, 40)} ${told}`.trim() };
+      const outputs = results.map(({ content }) => contentText(content).slice(0, 40)).join('; ');
+      return { text: `Understood, number ${messages.length}: ${words.slice(0, 40)} ${outputs}`.trim() };
     }
   }
 }
@@ -95,7 +95,7 @@ function reply({ kind, words }: Asked, messages: readonly ChatMessage[], tools: 
 const lastSaid = (messages: readonly ChatMessage[]): string =>
   /\[User\]: (.*)/.exec(messages.map(({ content }) => contentText(content)).join('\n'))?.[1] ?? 'Nothing';
 
-/** A tool that is not shown in full is called through another one. None where there are no tools. */
+/** A tool that is not shown in full is called through another tool. No call if there are no tools. */
 function offered(call: Call, tools: readonly Tool[]): readonly Call[] {
   const has = (name: string) => tools.some((tool) => tool.function.name === name);
   if (has(call.name)) return [call];

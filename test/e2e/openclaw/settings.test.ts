@@ -6,7 +6,7 @@ import { openClawSettings } from '../../../services/cli/doctor/openclaw.ts';
 import { clawloop } from '../harness/clawloop.ts';
 import { type ServingFolder, type ServingProcess, servingFolder } from '../serving-process.ts';
 
-describe("OpenClaw's settings for a server that runs", () => {
+describe("OpenClaw's settings for a running server", () => {
   let folder: ServingFolder;
   let serving: ServingProcess;
   let home: string;
@@ -26,7 +26,7 @@ describe("OpenClaw's settings for a server that runs", () => {
     clawloop(['openclaw', 'config', '--url', serving.url, '--key', 'a-secret-key-of-this-test', ...more]);
   const found = () => openClawSettings(file, serving.url);
 
-  test('are printed from what the server says of its model', async () => {
+  test('are printed, with the limits of the served model', async () => {
     const { code, stdout, stderr } = await config();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const served = (await (
@@ -57,7 +57,7 @@ describe("OpenClaw's settings for a server that runs", () => {
     });
   });
 
-  test('are written only when someone agrees; the doctor then finds them right', async () => {
+  test('are written only after confirmation; the doctor then finds them correct', async () => {
     expect(await found()).toEqual([]); // no OpenClaw here
     await writeFile(file, '{"gateway": {"port": 1}}');
     expect(await found()).toMatchObject([{ state: 'note', advice: expect.stringContaining('--write') }]);
@@ -74,14 +74,10 @@ describe("OpenClaw's settings for a server that runs", () => {
 
   test.each([
     ['a key that is not accepted', { apiKey: 'wrong' }, 'rejects its key'],
-    ['a server that is not there', { baseUrl: 'http://127.0.0.1:9/v1' }, 'nothing answers'],
+    ['an unreachable server', { baseUrl: 'http://127.0.0.1:9/v1' }, 'nothing answers'],
+    ['an unknown model', { models: [{ id: 'clawloop@v99', contextWindow: 32_768 }] }, 'has no model'],
     [
-      'a model that is not there',
-      { models: [{ id: 'clawloop@v99', contextWindow: 32_768 }] },
-      'has no model',
-    ],
-    [
-      'too small a context',
+      'a context that is too small',
       { models: [{ id: 'clawloop', contextWindow: 8_000 }] },
       'at least 16000 is needed',
     ],
@@ -94,7 +90,7 @@ describe("OpenClaw's settings for a server that runs", () => {
     expect(await found()).toMatchObject([{ state: 'bad', what: expect.stringContaining(what) }]);
   });
 
-  test('a key that is missing or wrong, and a server that is not there, are said without a stack', async () => {
+  test('a missing or wrong key and an unreachable server are reported without a stack', async () => {
     const without = await clawloop(['openclaw', 'config', '--url', serving.url]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('requires a key') });
     const gone = await clawloop(['openclaw', '--url', 'http://127.0.0.1:9']);

@@ -2,7 +2,7 @@ import { contentText, isHuman, isSystem } from '../../../shared/chat/message.ts'
 import { userWords } from '../../../shared/chat/normalise.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 
-/** The kinds of request that OpenClaw sends, as the reference lists them. */
+/** The kinds of request that OpenClaw sends. */
 export type Kind =
   | 'conversation'
   | 'memory-flush'
@@ -17,7 +17,7 @@ export type Kind =
 
 export type Asked = {
   readonly kind: Kind;
-  /** of the latest message that somebody wrote; '' where there is none */
+  /** of the latest message that is not internal context; '' if there is none */
   readonly words: string;
 };
 
@@ -39,7 +39,7 @@ const byWords: readonly (readonly [string, Kind])[] = [
   ['The previous attempt', 'repair'],
 ];
 
-/** What a request is, told by the test itself, to be held against what the collector makes of it. */
+/** The kind of a request by the test's own rules, for comparison with the collector's attribution. */
 export function askedFor(messages: readonly ChatMessage[]): Asked {
   const systemText = messages
     .filter(isSystem)

@@ -5,5 +5,5 @@ import { withRollouts } from './with-rollouts.ts';
 
 describeWithOpenEnv('multi-turn references of BFCL in a rollout', () => {
   const tools = withRollouts();
-  test('20 references earn 1, and the books balance', () => expectReferencesEarnOne(tools, 20));
+  test('20 references earn 1, and the audit balances', () => expectReferencesEarnOne(tools, 20));
 });

@@ -5,5 +5,5 @@ import { withRollouts } from './with-rollouts.ts';
 
 describeWithOpenEnv('multi-turn references of BFCL in a rollout', () => {
   const tools = withRollouts();
-  test('200 references earn 1, and the books balance', () => expectReferencesEarnOne(tools, 200));
+  test('200 references earn 1, and the audit balances', () => expectReferencesEarnOne(tools, 200));
 });

@@ -47,7 +47,7 @@ describeWithOpenEnv("BFCL's multi-turn worlds as a real OpenEnv server", () => {
     expect(unearned).toEqual([]);
   });
 
-  test('No call at all earns nothing where the reference changes a world', async () => {
+  test('No call at all earns nothing if the reference changes a world', async () => {
     const earned = [];
     for (let index = 0; index < TASKS; index++) {
       const { turns } = await references(index);
@@ -64,7 +64,7 @@ describeWithOpenEnv("BFCL's multi-turn worlds as a real OpenEnv server", () => {
     expect(earned).toEqual(NOTHING_CHANGES);
   });
 
-  test('One turn that goes another way earns nothing, also where the other turns agree', async () => {
+  test('One wrong turn earns nothing, even if the other turns agree', async () => {
     const { turns } = await references(0);
     const [first, ...rest] = turns;
     const more = { name: 'touch', arguments: { file_name: 'more.txt' } };

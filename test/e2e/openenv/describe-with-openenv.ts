@@ -5,7 +5,7 @@ import { installOpenEnv, whyNoOpenEnv } from './install.ts';
 const INSTALL_LIMIT_MS = 10 * 60_000;
 
 /**
- * Tests with real OpenEnv servers. Where OpenEnv is not installed, the suite is skipped and its name says why.
+ * Tests with real OpenEnv servers. If OpenEnv is not installed, the suite is skipped and its name gives the reason.
  * With CLAWLOOP_REQUIRE_ALL=1 it is installed first, outside the time of the tests.
  */
 export function describeWithOpenEnv(name: string, tests: () => void): void {

@@ -15,7 +15,7 @@ type Behaviour = {
   /** a close frame gets no answer, and the connection stays */
   readonly ignoresClose?: boolean;
   readonly onOpen?: (send: (reply: object) => void) => void;
-  /** the connection breaks at messages of this type, while the server goes on */
+  /** the connection breaks at messages of this type, while the server continues */
   readonly breaksAt?: string;
 };
 

@@ -19,7 +19,7 @@ async function serve(behaviour: Parameters<typeof hostileOpenEnv>[0]) {
   return { ...server, driver: openEnvDriver({ url: server.url, actLimitMs: 5_000 }) };
 }
 
-test('a server that ignores a close does not keep the connection, and so this process', async () => {
+test('a server that ignores a close keeps neither the connection nor this process alive', async () => {
   const { driver, open } = await serve({
     ignoresClose: true,
     onMessage: (_, send) => send(shows('hello')),
@@ -30,7 +30,7 @@ test('a server that ignores a close does not keep the connection, and so this pr
   await until('the connection ends', () => open() === 0, 10_000);
 });
 
-test('a reply too many loses the attempt: it is never taken for the reply to the next action', async () => {
+test('an extra reply loses the attempt: it is never taken for the reply to the next action', async () => {
   const { driver } = await serve({
     onMessage: ({ type }, send) => {
       send(shows(type));

@@ -16,11 +16,11 @@ const folder = join(cache, `${OPENENV_VERSION}-${digest}`);
 /** The Python that has OpenEnv and BFCL's worlds. */
 export const openEnvPython = join(folder, 'bin/python');
 
-/** The reason to skip its tests on this machine; null where it is installed. */
+/** The reason to skip its tests on this machine; null: it is installed. */
 export const whyNoOpenEnv = (): string | null =>
   existsSync(openEnvPython)
     ? null
-    : `OpenEnv ${OPENENV_VERSION} is not there: node test/e2e/openenv/install.ts fetches it, 150 MB`;
+    : `OpenEnv ${OPENENV_VERSION} is not installed: run node test/e2e/openenv/install.ts, 150 MB`;
 
 /**
  * Installs OpenEnv and BFCL's worlds from the Python package index, whole or not at all. They go into a virtual
@@ -32,11 +32,11 @@ export async function installOpenEnv(tell: (line: string) => void = () => {}): P
   if (existsSync(openEnvPython)) return;
   const started = performance.now();
   const seconds = () => `${Math.round((performance.now() - started) / 1000)} s`;
-  tell(`OpenEnv ${OPENENV_VERSION} is fetched from the Python package index, 150 MB ...`);
-  const ticking = setInterval(() => tell(`OpenEnv is being fetched, ${seconds()}`), 15_000);
+  tell(`installing OpenEnv ${OPENENV_VERSION} from the Python package index, 150 MB ...`);
+  const ticking = setInterval(() => tell(`OpenEnv is being installed, ${seconds()}`), 15_000);
   try {
     await installWhole();
-    tell(`OpenEnv is there, after ${seconds()}`);
+    tell(`OpenEnv is installed, after ${seconds()}`);
   } finally {
     clearInterval(ticking);
   }

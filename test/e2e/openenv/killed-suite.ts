@@ -27,7 +27,7 @@ const rows = <Row>(text: string): readonly Row[] =>
 
 type Victim = 'rollout' | 'serving';
 
-/** What is rolled out. */
+/** The rollout of a suite. */
 type Subject = {
   /** flags that name the environment and its tasks */
   readonly flags: readonly string[];
@@ -98,7 +98,7 @@ export async function expectKillsOf(
   try {
     await roll(Number.POSITIVE_INFINITY, 'before');
     const requests = proxy.count();
-    // a rollout begins only where a server answers
+    // a rollout begins only if a server answers
     for (let at = victim === 'rollout' ? 0 : 2; at < requests; at += step)
       for (const when of ['before', 'after'] as const) await roll(at, when);
     await expectCountedOnce(tools, counted);
@@ -107,7 +107,7 @@ export async function expectKillsOf(
   }
 }
 
-/** The turns that train are those of these sessions, and the books balance. */
+/** Checks that exactly the turns of these sessions train, and that the audit balances. */
 async function expectCountedOnce(tools: RolloutTools, counted: ReadonlyMap<string, number>): Promise<void> {
   await until('every environment is free', async () => {
     const response = await fetch(`${tools.url()}/rl/environments`);

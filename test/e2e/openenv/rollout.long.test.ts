@@ -37,7 +37,7 @@ describeWithOpenEnv('a rollout in a real OpenEnv server', () => {
     }
   });
 
-  test('answers are actions where the environment takes text; used-up steps are rated as they stand', async () => {
+  test('answers are actions if the environment takes text; used-up steps are rated as they stand', async () => {
     const server = await open('room', ['--kind', 'text']);
     decide(() => 'red');
     const { code, lines, printed } = await roll(server, '--n', '1', '--tasks', '2', '--max-steps', '2');

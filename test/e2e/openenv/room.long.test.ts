@@ -72,7 +72,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       await session.close();
     });
 
-    test('A message that it cannot take is an error with a code, and the session goes on', async () => {
+    test('An invalid message is an error with a code, and the session continues', async () => {
       const session = await openSession(server.url);
       const codes = [
         await session.ask('step', { text: 'red' }), // before a reset
@@ -97,7 +97,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       await session.close();
     });
 
-    test('A message that is no object and a session that is not there end the socket', async () => {
+    test('A message that is not an object, and an unknown session, end the socket', async () => {
       const list = await openSession(server.url);
       expect((await list.askRaw('[]')).data.code).toBe('SESSION_ERROR');
       expect(await list.closed).toBe(1000);
@@ -106,7 +106,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       expect(await other.closed).toBe(1000);
     });
 
-    test('The session ends where the client asks for it', async () => {
+    test('The session ends when the client requests it', async () => {
       const session = await openSession(server.url);
       await expect(session.ask('close')).rejects.toThrow('closed');
       expect(await session.closed).toBe(1000);
@@ -189,7 +189,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
     });
   });
 
-  test('A full server says so on an open socket, and has place again once a session ends', () =>
+  test('A full server reports that on an open socket, and has room again once a session ends', () =>
     withRoom(['--max-concurrent-envs', '1'], async (first, { url }) => {
       await first.ask('reset');
       const second = await openSession(url);
@@ -200,7 +200,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       });
       expect(await second.closed).toBe(1000);
       await first.close();
-      await until('there is place', () => hasPlace(url));
+      await until('there is room', () => hasPlace(url));
     }));
 
   test('A step that hangs keeps its place when its socket drops, and the server still stops', () =>
@@ -233,7 +233,7 @@ describeWithOpenEnv('a room as a real OpenEnv server', () => {
       expect([await session.closed, await server.ended]).toEqual([1006, null]);
     }));
 
-  test('A server that opens no environment says so and closes', () =>
+  test('A server that opens no environment reports that and closes', () =>
     withRoom(['--broken'], async (session) => {
       expect((await session.heard()).data.code).toBe('FACTORY_ERROR');
       expect(await session.closed).toBe(1000);

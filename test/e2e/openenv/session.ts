@@ -17,7 +17,7 @@ export type Session = {
   readonly askRaw: (text: string) => Promise<Reply>;
   /** Calls a tool with a step. */
   readonly call: (tool: string, toolArguments?: object) => Promise<Reply>;
-  /** The next message of the server, for messages that nothing asked for. */
+  /** The next message of the server, for messages without a request. */
   readonly heard: () => Promise<Reply>;
   /** The close code of the socket, 1006 for a broken connection. */
   readonly closed: Promise<number>;

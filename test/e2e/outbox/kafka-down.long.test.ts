@@ -17,12 +17,12 @@ describeWithKafka('while Kafka is down', (kafka) => {
     let serving: Replica;
     let other: Replica;
     let log: LogReader;
-    /** What was said, per session, in its order. */
+    /** Ids of the answers of each session, in order. */
     const said = new Map<string, string[]>();
     let rated: string;
 
     const keep = (session: string, { id }: Answer) => said.set(session, [...(said.get(session) ?? []), id]);
-    /** One conversation, streamed and plain in turn, each request by the next of the servings. */
+    /** One conversation whose requests alternate between the servings, and between streamed and plain. */
     const converse = async (session: string, through: readonly Replica[]) => {
       const messages: Message[] = [{ role: 'user', content: `How do I pack for ${session}?` }];
       const answers: Answer[] = [];
@@ -65,7 +65,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
       await deployment?.dispose();
     });
 
-    test('chat goes on, streamed and plain, with feedback and the end of sessions, and says nothing else', async () => {
+    test('chat, streamed and plain, feedback and the end of sessions work as before', async () => {
       const served = (await ask(serving, [{ role: 'user', content: 'Hello.' }], { maxTokens: 2 })).version;
       await log.quiet();
       await kafka().kill();
@@ -80,7 +80,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
       expect(ended).toMatchObject({ status: 202, body: { accepted: true } });
     });
 
-    test('the outbox holds what was said, and the figures tell', async () => {
+    test('the outbox has the events, and the metrics report them', async () => {
       const waiting = (await outbox()).length;
       expect(waiting).toBeGreaterThanOrEqual(10);
       await until(
@@ -89,8 +89,8 @@ describeWithKafka('while Kafka is down', (kafka) => {
           (await serving.metric('clawloop_serving_outbox_depth')) === waiting &&
           (await other.metric('clawloop_serving_outbox_depth')) === waiting,
       );
-      // one of them drains for both
-      await until('it says that it waits', () =>
+      // one serving drains for both
+      await until('it reports that it waits', () =>
         [serving, other].some((one) => /events wait in the outbox/.test(one.output())),
       );
     });
@@ -101,18 +101,18 @@ describeWithKafka('while Kafka is down', (kafka) => {
       expect(stderr).toMatch(/kafka|broker|127\.0\.0\.1|ECONNREFUSED/i);
     });
 
-    test('a serving that is killed meanwhile loses nothing, and waits for Kafka at its start, with a line', async () => {
+    test('a killed serving loses nothing; after its restart it logs that it waits for Kafka', async () => {
       const before = await outbox();
       const gone = serving;
       await gone.end('SIGKILL');
       serving = await deployment.start('serving', timing, await freePort());
-      await until('it says for what it waits', () => /waiting for.*Kafka/i.test(serving.output()));
+      await until('it logs the reason for its wait', () => /waiting for.*Kafka/i.test(serving.output()));
       expect(serving.isAlive()).toBe(true);
-      await converse('an island', [other]); // chat goes on through the other
+      await converse('an island', [other]); // chat continues through the other serving
       expect((await outbox()).slice(0, before.length)).toEqual(before);
     });
 
-    test('when Kafka is back, what was said is in the log in its order, counts once, and all adds up', async () => {
+    test('when Kafka is back, the log gets the events in order, each counts once, and the audit balances', async () => {
       await kafka().restart();
       await deployment.ready(serving);
       await until('the outbox is empty', async () => (await outbox()).length === 0);
@@ -124,8 +124,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
         const found = facts.filter(({ data }) => data.session === session).map(({ id }) => id);
         expect([...new Set(found)], session).toEqual(ids);
       }
-      // of what was in flight when Kafka died or came back nobody knows whether it came through: it is
-      // sent again
+      // events in flight during the kill or the restart of Kafka may or may not be in the log, so they are sent again
       const copies = facts.length - new Set(facts.map(({ id }) => id)).size;
       expect(copies).toBeLessThanOrEqual(3);
       const completed = log.of('turn.completed').map(({ data }) => data.turnId);

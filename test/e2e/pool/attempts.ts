@@ -27,7 +27,7 @@ export const guiTask = {
   evaluator: { func: 'exact_match' },
 };
 
-/** Runs a rollout with a pool server, at one task and in the memory of this process. */
+/** Runs a rollout of one task with a pool server, in the memory of this process. */
 export async function attempts(
   { url, kind, actLimitMs = 5_000, ...rest }: Partial<Settings> & Pick<Settings, 'url' | 'kind'>,
   given: Parameters<typeof roll>[0],
@@ -51,7 +51,7 @@ export async function attempts(
   };
 }
 
-/** An agent that makes these calls, one after the other, and returns what it saw. */
+/** An agent that makes these calls in order, and returns its observations. */
 export const calls =
   (...made: readonly (readonly [name: string, given: Readonly<Record<string, unknown>>])[]): Agent =>
   async ({ environment, signal }: AgentInput) => {

@@ -40,7 +40,7 @@ test('a model acts on a desktop that is shown as text, and the pool scores it', 
   expect(pool.open()).toBe(0);
 });
 
-test('the desktop hears nothing that the policy did not say, least of all that the task is impossible', async () => {
+test('the desktop receives only the actions of the policy, and never an invented FAIL', async () => {
   const pool = await open();
   const gives = calls(['wait', {}]);
   const { kinds } = await run(pool, { data: [infeasible], agent: gives });
@@ -75,7 +75,7 @@ test('wrong arguments are observations, and text cannot leave its quotes', async
   ]);
 });
 
-test('a server that shows pictures only is refused with the way out, and its desktop given back', async () => {
+test('a server with screenshots only is refused with advice, and its desktop is given back', async () => {
   const pool = await open({ hasTree: false });
   const refused: UsageError[] = [];
   const stop = new AbortController();

@@ -81,7 +81,7 @@ describe('a rollout at a pool server', () => {
     expect((await successor!).open()).toBe(0);
   });
 
-  test('causes are counted, nothing of them is scored, and a lease that could not be closed is named', async () => {
+  test('failures are counted by cause and not scored, and a lease that could not be closed is named', async () => {
     const pool = await started(terminalPool());
     decide(({ step }) => {
       if (step === 1) pool.faults(({ path }) => (path === '/allocate' ? undefined : { kind: 'drop' }));

@@ -57,7 +57,7 @@ test.each([
   { resolved: false, returncode: 1, output: 'Error response from daemon: container is not running' },
   { resolved: false },
   {},
-])('the answer %j is no rating, although it says ok', async (answer) => {
+])('the answer %j is no rating, although it has `ok`', async (answer) => {
   const pool = await open();
   pool.faults(({ path }) =>
     path === '/evaluate' ? { kind: 'refuse', status: 200, body: { ok: true, ...answer } } : undefined,
@@ -67,7 +67,7 @@ test.each([
   expect([pool.count('/evaluate'), pool.count('/diff'), pool.open()]).toEqual([2, 1, 0]);
 });
 
-test('attempts that wait for a container for their tests hold none meanwhile', async () => {
+test('attempts that wait for a container for their tests keep no other container', async () => {
   const pool = await open({ room: 2 });
   const { kinds } = await run(pool, { agent: fixes, n: 4, concurrency: 3 });
   expect(kinds).toEqual([1, 1, 1, 1]);
@@ -116,7 +116,7 @@ test('a policy that prints the words of a lost container is still scored', async
   expect((await run(pool, { agent: calls(says) })).kinds).toEqual([0]);
 });
 
-test('a lost answer to /allocate is not asked for again, and is told', async () => {
+test('a request to /allocate with a lost answer is reported, not repeated', async () => {
   const pool = await open();
   pool.faults(({ path }) => (path === '/allocate' ? { kind: 'drop-answer' } : undefined));
   const { kinds, earlier, remarks } = await run(pool, { agent: fixes, retries: 1 });

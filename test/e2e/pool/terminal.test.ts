@@ -163,7 +163,7 @@ test('a request that the pool does not understand is not waited for', async () =
   expect((await run(pool, { agent: half })).kinds).toEqual(['environment-broken']);
 });
 
-test('a lost answer to /allocate is asked for again by the same request, and leaks nothing', async () => {
+test('a request to /allocate with a lost answer is repeated unchanged, and leaks no lease', async () => {
   const pool = await open();
   pool.faults(({ path }, nth) => (path === '/allocate' && nth === 0 ? { kind: 'drop-answer' } : undefined));
   const { kinds } = await run(pool, { agent: half });
@@ -173,7 +173,7 @@ test('a lost answer to /allocate is asked for again by the same request, and lea
   expect(pool.open()).toBe(0);
 });
 
-test('an evaluation that fails is asked for once more, and a second failure is not scored', async () => {
+test('a failed evaluation is repeated once, and a second failure is not scored', async () => {
   const pool = await open();
   const body = { ok: false, error: 'Failed to parse test output' };
   let failures = 1;
@@ -204,7 +204,7 @@ test('an evaluation may take longer than --reward-timeout', async () => {
   expect((await run(pool, { agent: half, rewardTimeoutMs: 1 })).kinds).toEqual([0.5]);
 });
 
-test('a rating that was given up goes on, and a second one shares it', async () => {
+test('a rating continues after its timeout, and a second one shares it', async () => {
   const pool = await open();
   const slow = Promise.withResolvers<void>();
   pool.faults(({ path }) => (path === '/evaluate' ? { kind: 'wait', until: slow.promise } : undefined));
@@ -252,7 +252,7 @@ test('a close that gets no answer is repeated; a lease that is gone counts as cl
   expect((await run(pool, { agent: half })).remarks).toEqual([]);
 });
 
-test('what a tool or a call does wrong is an observation', async () => {
+test('a failure of a tool or a wrong call is an observation', async () => {
   const pool = await open();
   const agent: Agent = async ({ environment, signal }) =>
     environment!.act({ id: '1', name: 'dance', arguments: {} }, signal);

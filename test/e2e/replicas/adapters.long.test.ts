@@ -33,7 +33,7 @@ describeWithKafka('several adapters on Kafka', (kafka) => {
     const versionOf = async (adapter: string) =>
       (await ask(servings[0], [{ role: 'user', content: 'Hello.' }], options(adapter))).version;
     const options = (adapter: string) => ({ model: `clawloop:${adapter}` });
-    /** Someone talks, by both servings in turn, until so many versions are served. */
+    /** One person chats through both servings in turn until this version is served. */
     const teach = async (adapter: string, least: number) => {
       let index = 0;
       const isThere = async () => {
@@ -45,9 +45,9 @@ describeWithKafka('several adapters on Kafka', (kafka) => {
       await until(`${adapter} is at version ${least}`, isThere, 180_000);
     };
 
-    test('of two trainers with lists of their own one trains all, and when it is killed the other one does', async () => {
+    test('of two trainers with their own lists, one trains all adapters; when it is killed, the other takes over', async () => {
       await Promise.all([teach('alice', 1), teach('bob', 1)]);
-      expect(await trainers[1].isReady()).toBe(false); // it stands by
+      expect(await trainers[1].isReady()).toBe(false); // it is on standby
       await trainers[0].end('SIGKILL');
       await until('the other one took over', trainers[1].isReady, 120_000);
       const [ofAlice, ofBob] = [await versionOf('alice'), await versionOf('bob')];

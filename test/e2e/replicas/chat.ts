@@ -10,7 +10,7 @@ export type Answer = {
   readonly text: string;
   readonly version: number;
   readonly recorded: boolean;
-  /** Cut off by its limit: such a turn does not train. */
+  /** Cut off by its token limit: such a turn does not train. */
   readonly isCut: boolean;
 };
 
@@ -67,7 +67,7 @@ export async function askStreaming(
   return { id, text, ...mark, isCut: finish === 'length' };
 }
 
-/** A question, the answer to it and what the person says then; each turn by the next of the replicas. */
+/** A question, its answer and the person's reaction; the turns alternate between the replicas. */
 export async function converse(
   replicas: readonly Replica[],
   lines: readonly string[],
@@ -97,7 +97,7 @@ export async function post(
   return { status: response.status, body: await response.json() };
 }
 
-/** Until new answers of this replica begin on the version that is looked for. */
+/** Resolves when new answers of this replica start on such a version. */
 export const untilItServes = (replica: Replica, isIt: (version: number) => boolean, limitMs = 120_000) =>
   until(
     'the version is served',

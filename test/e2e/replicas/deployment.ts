@@ -35,16 +35,14 @@ export type Deployment = {
   /** Resolves at once; `ready` waits. */
   readonly start: (service: ServiceName, flags?: readonly string[], port?: number) => Promise<Replica>;
   readonly ready: (replica: Replica) => Promise<Replica>;
-  /** Runs a command of the cli that must succeed; what it printed. */
+  /** Runs a command of the cli that must succeed; resolves to its output. */
   readonly command: (...argv: readonly string[]) => Promise<string>;
   readonly dispose: () => Promise<void>;
 };
 
 type Brokers = { readonly kafka: readonly string[]; readonly redis: string };
 
-/**
- * Sets for this process, too, what a deployment sets for every process: for commands and readers of the log.
- */
+/** Sets the variables of the deployment in this process, too, for commands and readers of the log. */
 export async function openDeployment(brokers: Brokers): Promise<Deployment> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-deployment-'));
   const settings: Readonly<Record<string, string>> = {
@@ -124,7 +122,7 @@ async function endChild(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Pro
   if (child.exitCode === null && child.signalCode === null) {
     const gone = once(child, 'exit');
     child.kill(signal);
-    child.kill('SIGCONT'); // what is stopped would never hear of SIGTERM
+    child.kill('SIGCONT'); // a stopped process would not handle SIGTERM
     await gone;
   }
   return child.exitCode;

@@ -1,9 +1,9 @@
 import { connectTo } from '../../../shared/log/kafka/connection.ts';
 
-/** Which process holds which partitions of a group, as the broker says: partitions by process id. */
+/** The partitions of a group by process id, as reported by the broker. */
 export type Shares = ReadonlyMap<number, readonly number[]>;
 
-/** Asks the broker who works on what, as `kafka-consumer-groups --describe` does. */
+/** Reads the assignment from the broker, as `kafka-consumer-groups --describe` does. */
 export async function sharesOf(brokers: readonly string[], groups: readonly string[]) {
   const { kafka, groupId } = connectTo({ brokers });
   const { AssignerProtocol } = await import('kafkajs');
@@ -27,7 +27,7 @@ export async function sharesOf(brokers: readonly string[], groups: readonly stri
   }
 }
 
-/** Whether these processes hold all partitions among them, each at least one, and nobody else holds any. */
+/** Whether these processes together have all partitions, and each has at least one. */
 export const areSharedBy = (shares: Shares | undefined, pids: readonly number[], partitions = 3): boolean =>
   shares !== undefined &&
   shares.size === pids.length &&

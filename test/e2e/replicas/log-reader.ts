@@ -9,7 +9,7 @@ import { until } from '../harness/clawloop.ts';
 
 type Found<Type extends ClawLoopEvent['type']> = Extract<ClawLoopEvent, { type: Type }>;
 
-/** Everything that stands in the log, as it comes. */
+/** All events of the log, as they arrive. */
 export type LogReader = {
   readonly records: (topic: Topic) => readonly Recorded[];
   readonly of: <Type extends ClawLoopEvent['type']>(type: Type) => readonly Found<Type>[];
@@ -21,14 +21,14 @@ export type LogReader = {
     limitMs?: number,
   ) => Promise<Found<Type>>;
   readonly reachEnd: () => Promise<void>;
-  /** Until what was said is judged, no step runs and what is owed to a fold is read. */
+  /** Resolves when all words are judged, no step runs and the folds have read everything. */
   readonly quiet: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
 const topics = ['conversations', 'turns', 'training'] as const;
 
-/** Reads the log that the environment names. */
+/** Follows the log that the environment variables name. */
 export async function openLogReader(folder: string): Promise<LogReader> {
   const log = await openLog(loadConfig('cli', LogConfig, []).values, dataFolder(folder));
   const stop = new AbortController();

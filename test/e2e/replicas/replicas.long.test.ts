@@ -8,7 +8,7 @@ import { areSharedBy, sharesOf } from './group-members.ts';
 import { type LogReader, openLogReader } from './log-reader.ts';
 
 const collectorGroups = ['attribute', 'assemble', 'submit'] as const;
-/** Quick to see that a member is gone, slow enough for a machine that is busy. */
+/** Short, so that a dead member is noticed soon, but long enough for a busy machine. */
 const timing = ['--session-timeout-ms', '4000'];
 const reactions = ['Perfect, thanks!', 'No lists, please.', 'Great, thank you!', 'Please skip the greeting.'];
 
@@ -40,7 +40,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       }
       return first;
     };
-    /** Of a turn whose answer is whole; one that is cut off is not judged. */
+    /** Only turns with a whole answer; an answer that is cut off is not judged. */
     const areJudged = async (answers: readonly Answer[]) => {
       const whole = answers.filter(({ isCut }) => !isCut);
       expect(whole.length).toBeGreaterThan(0);
@@ -75,7 +75,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       );
     });
 
-    test('a conversation that goes from one serving to the other is one session, and is judged', async () => {
+    test('a conversation that moves from one serving to the other is one session, and is judged', async () => {
       const lines = ['How do I boil an egg?', ...reactions.slice(0, 3), 'And with less salt?'];
       const answers = await converse(servings, lines); // no session id: found by content alone
       const turns = await Promise.all(
@@ -90,13 +90,13 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       await areJudged(answers.slice(0, -1));
     });
 
-    test('a new version is served by both; an audit balances also while people talk', async () => {
+    test('both serve a new version, and an audit balances even while people chat', async () => {
       const talk = conversations('a trip', 8, servings);
       expect(await deployment.command('audit')).toMatch(/balances/);
       await talk;
       await until('a version is promoted', () => head() >= 1, 180_000);
       await Promise.all(servings.map((one) => untilItServes(one, (version) => version >= 1)));
-      // which of two workers gets a job is chance
+      // either worker may get a job
       await until('both judges have voted', async () => {
         await areJudged(await conversations('a share', 1, servings));
         const votes = await Promise.all(judges.map((one) => one.metric('clawloop_judge_votes_total')));
@@ -104,7 +104,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       });
     });
 
-    test('feedback, rewards and the end of a session count through the serving that gave no answer', async () => {
+    test('feedback, rewards and the end of a session also work through a serving that gave no answer', async () => {
       const [a, b] = servings;
       const asked = (session: string) =>
         until('an answer is whole', async () => {
@@ -122,7 +122,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       expect((await judgmentOf(liked.id)).data).toMatchObject({ score: 1, source: 'feedback' });
     });
 
-    test('a rollback reaches both, and learning rests while it is paused', async () => {
+    test('a rollback reaches both, and no version is trained while learning is paused', async () => {
       await deployment.command('learning', 'pause');
       await log.quiet();
       await deployment.command('policy', 'rollback', '0');
@@ -135,7 +135,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       await until('it learns again', () => log.of('batch.submitted').length > batches);
     });
 
-    test('a judge that was stopped for a while swallows no votes', async () => {
+    test('a judge that is stopped for a while loses no votes', async () => {
       const [held, other] = judges;
       await conversations('a long walk', 2, servings);
       held.signal('SIGSTOP');
@@ -148,7 +148,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       await until('they share again', () => isShared(['judge'], judges));
     });
 
-    test('whoever is killed, the rest goes on with its partitions', async () => {
+    test('after the kill of any replica, the others continue with its partitions', async () => {
       expect(trainers[1].output()).toMatch(/another trainer is using these checkpoints/);
       expect(await trainers[1].isReady()).toBe(false);
       for (const [first] of [servings, collectors, judges, trainers]) process.kill(first.pid, 'SIGKILL');
@@ -169,7 +169,7 @@ describeWithKafka('several replicas of a service on Kafka', (kafka) => {
       expect(version).toBeGreaterThanOrEqual(newest);
     });
 
-    test('everything adds up, and every version can be trained again from the log', async () => {
+    test('the audit balances, and every version can be replayed from the log', async () => {
       await log.quiet();
       expect(await deployment.command('audit')).toMatch(/balances/);
       await deployment.command('replay');

@@ -3,12 +3,12 @@ import type { Agent } from '../../../clients/rollout/contract.ts';
 
 type Task = {
   readonly question: string;
-  /** attempts that fail, after they have asked */
+  /** attempts that fail after their request */
   readonly throws?: number;
   readonly hangs?: number;
 };
 
-/** Asks once; one attempt throws then, and one never comes back, whatever its signal says. */
+/** Sends one request. One attempt then throws, and one hangs even after its signal aborts. */
 export const agent: Agent<Task, string> = async ({ task, baseUrl, apiKey, seed, signal, attempt }) => {
   const client = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
   const completion = await client.chat.completions.create(

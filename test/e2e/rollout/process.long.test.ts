@@ -11,7 +11,7 @@ import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawlo
 import { type Answer, says, startJudgeServer } from '../judge-server.ts';
 import { scriptedPolicy } from '../openenv/scripted-policy.ts';
 
-/** The judge votes on steps while attempts go on; the advantage of every sample is the closed form. */
+/** The judge votes on steps while attempts continue; the advantage of every sample equals the closed form. */
 
 vi.setConfig({ testTimeout: 480_000 });
 
@@ -21,14 +21,14 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** `votes=` is what the judge says of the step before; x: no verdict. */
+/** `votes=`: the judge's votes on the previous step; x: no verdict. */
 const attempts = [
   { shows: ['votes=1,1,1 a door', 'votes=1,-1,1 a key'], reward: 1 },
   { shows: ['votes=1,1,1 a door', 'votes=-1,-1,-1 a wall', 'votes=0,x,-1 the wall again'], reward: -1 },
   { shows: ['votes=-1,1,0 a lamp'], reward: 0.5 },
 ];
 const outcomes = attempts.map(({ reward }) => reward);
-/** of each turn; nothing comes back from the last one, so it has none, which counts as 0 */
+/** of each turn; the last one has no next state and so no score, which counts as 0 */
 const scores = [
   [1, 1 / 3, 0],
   [1, -1, -0.5, 0],
@@ -67,7 +67,7 @@ async function startOn(answer: Answer, ...flags: readonly string[]) {
 type On = Awaited<ReturnType<typeof startOn>>;
 type Line = { readonly session: string; readonly attempt: number; readonly steps: readonly object[] };
 
-/** @returns the sessions, in the order of the attempts, and what the command printed */
+/** @returns the sessions, in the order of the attempts, and the output of the command */
 async function roll({ folder, loop, run }: On, ...flags: readonly string[]) {
   const [data, out] = [join(folder, 'tasks.jsonl'), join(folder, `results-${flags.length}.jsonl`)];
   await writeFile(data, JSON.stringify({ id: 'maze', attempts }));
@@ -104,7 +104,7 @@ const judgmentsOf = async (on: On) => {
   return new Map(judgments.map((judgment) => [judgment.turnId, judgment]));
 };
 
-/** Says what the observation behind the step says; the same question gets the same answer. */
+/** Votes as the observation after the step demands; the same question gets the same answer. */
 function byObservation(onAsked: (count: number) => Promise<void> = async () => {}): Answer {
   const seedsOf = new Map<string, number[]>();
   let count = 0;
@@ -137,7 +137,7 @@ const anchorPart = (weight: number) => {
   );
 };
 
-test('every sample has outcome, process score and anchors, although the judge is killed amid the votes', async () => {
+test('every sample has outcome, process score and anchors, although the judge is killed during the votes', async () => {
   let loop: ClawLoop | undefined;
   const killed: number[] = [];
   const on = await startOn(
@@ -193,7 +193,7 @@ async function checkBuckets(on: On): Promise<void> {
     }
 }
 
-test('votes that miss the deadline leave the outcome alone, and the turn says so', async () => {
+test('without votes at the deadline only the outcome counts, and the turn shows it', async () => {
   const deadline = ['--judge-step-deadline-ms', '1500', '--judge-sweep-ms', '100'];
   const on = await startOn(() => {}, ...deadline);
   const { sessions, printed } = await roll(on, '--process', '0.3');

@@ -11,7 +11,7 @@ const beside = (name: string) => fileURLToPath(new URL(`programs/${name}`, impor
 
 type Line = { readonly outcome: string; readonly reward: number | null; readonly session: string };
 
-/** What the parent's own programs use; no attempt may. */
+/** Variables of the parent's own programs, which no attempt may use. */
 const ofTheParent = {
   OPENAI_API_KEY: 'sk-of-the-parent',
   OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',

@@ -56,12 +56,12 @@ openclaw agent --local --agent main --message "$INSTRUCTION"`,
   },
 ];
 
-/** What OpenClaw is configured with; all attempts share it. */
+/** The configuration of OpenClaw, which all attempts share. */
 const openClawFile = fileURLToPath(
   new URL('../../../examples/openclaw-agent/openclaw.json', import.meta.url),
 );
 
-/** What the parent's own programs use; no attempt may. */
+/** Variables of the parent's own programs, which no attempt may use. */
 const ofTheParent = {
   OPENAI_API_KEY: 'sk-of-the-parent',
   OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
@@ -120,7 +120,7 @@ describe.each(programs)('$name as the agent of a rollout', ({ name, install, com
   });
 });
 
-/** A program on PATH under its usual name, as its users have it. */
+/** Puts a program on PATH under its usual name. */
 async function onPath(name: string, launcher: Launcher, folder: string): Promise<string> {
   const bin = join(folder, `bin-${name}`);
   await mkdir(bin);

@@ -1,4 +1,4 @@
 import type { RewardFunction } from '../../../clients/rollout/contract.ts';
 
-/** Below 100 characters the shorter the better; 100 and more are 0 and less. */
+/** Shorter answers earn more; 100 characters earn 0, longer answers less. */
 export const reward: RewardFunction<unknown, string> = ({ result }) => Math.max(-1, 1 - result.length / 100);

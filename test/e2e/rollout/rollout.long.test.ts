@@ -112,7 +112,7 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     });
   });
 
-  test('what was rewarded becomes a version; the failed attempts train nobody', async () => {
+  test('the rewarded attempts become a version; the failed attempts do not train', async () => {
     await until('a new version is served', async () => {
       const response = await fetch(`${loop.url}/v1/models`);
       const { data } = (await response.json()) as { data: { id: string }[] };
@@ -163,7 +163,7 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     expect(stdout).toMatch(/rewarded +6 /);
   });
 
-  test('a module that is none, and a server that is none', async () => {
+  test('an invalid module and an invalid server are refused', async () => {
     const data = join(folder, 'tasks.jsonl');
     const argv = (agent: string) => [
       'rollout',

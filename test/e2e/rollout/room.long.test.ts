@@ -19,7 +19,7 @@ afterEach(async () => {
 
 type Turn = { readonly stage: { readonly kind: string; readonly reason?: string } };
 
-test('with all defaults, sessions of three turns are trained and hardly one is too old', async () => {
+test('with all defaults, sessions of three turns train and hardly a sample is too old', async () => {
   loop = await startClawLoop(folder);
   const data = join(folder, 'tasks.jsonl');
   const tasks = ['tea', 'chess', 'bikes', 'sleep'].map((id) => ({ id, question: `Tell me about ${id}.` }));
@@ -47,12 +47,12 @@ test('with all defaults, sessions of three turns are trained and hardly one is t
         .split('\n')
         .map((line) => JSON.parse(line) as Turn);
       const open = all.filter(({ stage }) => !['trained', 'not-trained'].includes(stage.kind));
-      return open.length <= 1 && all.length >= 48 ? all : undefined; // one alone makes no batch
+      return open.length <= 1 && all.length >= 48 ? all : undefined; // a single sample makes no batch
     },
     300_000,
   );
   const count = (is: (turn: Turn) => boolean) => turns.filter(is).length;
-  // sixteen attempts; what an attempt of its own lost is a tenth of what half of them lost once
+  // of the 48 samples of sixteen attempts
   expect(count(({ stage }) => stage.reason === 'stale')).toBeLessThanOrEqual(4);
   expect(count(({ stage }) => stage.kind === 'trained')).toBeGreaterThanOrEqual(30);
   const audit = await clawloop(['audit', '--data-folder', folder]);

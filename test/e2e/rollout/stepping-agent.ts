@@ -1,6 +1,6 @@
 import type { AgentInput, RewardInput } from '../../../clients/rollout/contract.ts';
 
-/** What each attempt sees after its answers, and its reward. */
+/** The observations of each attempt after its answers, and its reward. */
 type Task = { readonly attempts: readonly { readonly shows: readonly string[]; readonly reward: number }[] };
 
 type Message = { readonly role: string; readonly content: string };

@@ -3,7 +3,7 @@ import type { Agent, RewardFunction } from '../../../clients/rollout/contract.ts
 type Task = { readonly question: string };
 type Message = { readonly role: string; readonly content: string };
 
-/** Asks, and asks twice for fewer words. */
+/** Asks a question, and twice for fewer words. */
 export const agent: Agent<Task, string> = async ({ task, baseUrl, apiKey, seed, signal }) => {
   const messages: Message[] = [];
   for (const content of [task.question, 'Say that in fewer words.', 'And in one sentence?']) {

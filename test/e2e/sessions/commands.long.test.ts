@@ -11,7 +11,7 @@ import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawlo
 const ACCESS_KEY = 'the-access-key-of-this-test';
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
-// a dozen processes one after the other: a busy machine takes its time to start each
+// a dozen processes in order, each of which starts slowly on a busy machine
 describe('the session protocol by commands', { timeout: 150_000 }, () => {
   let folder: string;
   let loop: ClawLoop;
@@ -82,7 +82,7 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     expect(refusedList).toMatchObject({ code: 2, stdout: '' });
 
     const again = await run(['sessions', 'start', '--refresh', api_key!]);
-    expect(again.stdout).toMatch(/^session +cook-/); // the task of the one before
+    expect(again.stdout).toMatch(/^session +cook-/); // the task of the previous session
     expect(again.stdout).toContain(`key      ${api_key}`);
     expect(again.stdout).toContain(`export OPENAI_BASE_URL=${loop.url}/v1`);
     expect(again.stdout + started.stdout).not.toContain(ACCESS_KEY);
@@ -99,7 +99,7 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     });
   });
 
-  test('no key, a word for a number, a server that is none', async () => {
+  test('a missing key, a word instead of a number, and an invalid server are refused', async () => {
     expect(await run(['sessions', 'end'])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/CLAWLOOP_SESSION_KEY/),
@@ -114,7 +114,7 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     });
   });
 
-  test('the demonstration, from start to the version that was made of it', async () => {
+  test('the demonstration, from the start to its version', async () => {
     const { code, stdout, stderr } = await run(['demo', 'lifecycle', '--wait', '45']);
     expect(code, stdout + stderr).toBe(0);
     const steps = stdout.split('\n').map((line) => line.slice(0, 18).trim());
@@ -140,7 +140,7 @@ describe('the session protocol by commands', { timeout: 150_000 }, () => {
     expect(stdout).not.toContain(ACCESS_KEY);
   });
 
-  test('Ctrl-C takes the open session of the demonstration back', async () => {
+  test('Ctrl-C discards the open session of the demonstration', async () => {
     const child = spawn(
       process.execPath,
       [

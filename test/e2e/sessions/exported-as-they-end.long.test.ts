@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ClawLoop, clawloop, freePort, startClawLoop, until } from '../harness/clawloop.ts';
 import { rlClient } from '../rl-client.ts';
 
-/** s; longer than a person of the test takes from one step to the next, on a busy machine too */
+/** s; longer than the time between two steps of a person in this test, also on a busy machine */
 const IDLE_S = 15;
 
 let folder: string;
@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('each session that ends is exported once, by its client or by its timer, also over kills', async () => {
+test('each session is exported once after its end by client or timer, despite kills', async () => {
   const [data, out] = [join(folder, 'data'), join(folder, 'out')];
   const flags = [
     '--backend',
@@ -55,7 +55,7 @@ test('each session that ends is exported once, by its client or by its timer, al
   const taken = await speak('taken-back');
   await rl.post('/rl/end_session', taken.key, { discard: true });
 
-  // ended while nobody exports, by a run that was not told to
+  // ends while no exporter runs, during a start without export
   await loop.stop();
   loop = await startClawLoop(data, ['--backend', 'wasm']);
   const missed = await speak('missed');
@@ -100,7 +100,7 @@ test('each session that ends is exported once, by its client or by its timer, al
   });
 });
 
-test('a folder that cannot be made is told at the start', async () => {
+test('a folder that cannot be created is reported at the start', async () => {
   await writeFile(join(folder, 'file'), '');
   const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const { code, stdout } = await clawloop([

@@ -31,7 +31,7 @@ function inspected(more: readonly ClawLoopEvent[] = []) {
   return collected.result();
 }
 
-test('a session shows its turns, and what came of each up to the version', () => {
+test('a session shows its turns, and the outcome of each up to the version', () => {
   const lines = describe(inspected(), false);
   expect(lines).toEqual([
     'session   s',
@@ -72,6 +72,6 @@ test('every event of a turn has its place in the log', () => {
   ]);
 });
 
-test('a session that nobody named has no turns', () => {
+test('an unknown session has no turns', () => {
   expect(inspectSession('other').result()).toMatchObject({ turns: [], batches: [], ends: [] });
 });

@@ -16,7 +16,7 @@ const started = async () =>
     event.type === 'session.started' ? [{ task: event.data.task, adapter: event.data.adapter }] : [],
   );
 
-test('sessions start opens one of the adapter that --model names; who names a version or nobody is refused', {
+test('sessions start uses the adapter of --model, and refuses a version or an unknown name', {
   timeout: 150_000,
 }, async () => {
   expect((await run('sessions', 'start', '--task', 'plain')).code).toBe(0);
@@ -31,7 +31,7 @@ test('sessions start opens one of the adapter that --model names; who names a ve
   );
   expect(code, stderr).toBe(0);
   const { api_key } = JSON.parse(stdout) as { readonly api_key: string };
-  expect((await run('sessions', 'start', '--refresh', api_key)).code).toBe(0); // the next is bob's too
+  expect((await run('sessions', 'start', '--refresh', api_key)).code).toBe(0); // the next session is bob's too
   const adapters = Map.groupBy(await started(), ({ task }) => task);
   expect([...adapters].map(([task, all]) => [task, all.map(({ adapter }) => adapter)]).sort()).toEqual([
     ['cook', ['bob', 'bob']],
@@ -44,7 +44,7 @@ test('sessions start opens one of the adapter that --model names; who names a ve
   expect([nobody.code === 0, nobody.stderr]).toEqual([false, expect.stringContaining('clawloop:carl')]);
 });
 
-test('rollout opens its sessions of the adapter that --model names', { timeout: 150_000 }, async () => {
+test('rollout opens its sessions with the adapter of --model', { timeout: 150_000 }, async () => {
   const data = join(on.folder.data.root, 'tasks.jsonl');
   await writeFile(data, JSON.stringify({ id: 'pack', question: 'How do I pack?' }));
   const modules = ['--agent', beside('../rollout/agent.ts'), '--reward', beside('../rollout/reward.ts')];

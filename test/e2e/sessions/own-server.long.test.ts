@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(temporary, { recursive: true, force: true }));
 
-/** The demonstration on a server of its own, on a machine that is set up for another one. */
+/** The demonstration on its own server, on a machine with settings for another server. */
 function startDemo() {
   const child = spawn(
     process.execPath,

@@ -17,7 +17,7 @@ export type Rollout = {
   readonly workers: number;
   /** answers of an attempt */
   readonly turns: () => number;
-  /** ms of one answer and what the agent does with it */
+  /** ms of one answer, including the agent's work */
   readonly turnMs: () => number;
   /** ms of a step */
   readonly stepMs: (samples: number) => number;
@@ -43,8 +43,8 @@ type Attempt = {
 };
 
 /**
- * A rollout on a clock of its own: what decides about room and batches is the product's, agents, trainer and
- * log take the time that they are told. @throws when it does not come to its end
+ * A rollout on a simulated clock. Room and batches are decided by the code of the product; agents, trainer and log take
+ * the configured times. @throws if it does not end
  */
 export function playRollout(world: Rollout): RolloutEnd {
   const { limits } = world;

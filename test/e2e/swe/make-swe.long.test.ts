@@ -13,7 +13,7 @@ import { clawloop } from '../harness/clawloop.ts';
 
 const signal = new AbortController().signal;
 
-/** What an agent's commands earn in a task. */
+/** The reward of an agent's commands in a task. */
 const earned = (place: string, name: string, ...commands: readonly string[]): Promise<Evaluation> =>
   earnedBy(place, name, async ({ shell }) => {
     for (const command of commands) {
@@ -109,7 +109,7 @@ describeWithContainers('software tasks made from packages', () => {
     expect(stdout).toContain('all 3 tasks are fit');
   });
 
-  test('its instruction, image and history do not tell the fix, and nothing stays behind', async () => {
+  test('its instruction, image and history do not reveal the fix, and no container is left', async () => {
     for (const name of await readdir(tasks)) {
       const read = (path: string) => readFile(join(tasks, name, path), 'utf8');
       const added = (await read('solution/fix.patch'))

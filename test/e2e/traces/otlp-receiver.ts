@@ -11,7 +11,7 @@ export type OtlpReceiver = {
   readonly close: () => Promise<void>;
 };
 
-/** Takes what an OTLP/HTTP exporter sends, and keeps it unread. `status`: of every answer. */
+/** Receives the requests of an OTLP/HTTP exporter, and keeps their bodies unparsed. `status`: of every answer. */
 export async function startOtlpReceiver(status = 200): Promise<OtlpReceiver> {
   const bodies: Buffer[] = [];
   const headers: string[] = [];

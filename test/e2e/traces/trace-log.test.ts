@@ -115,7 +115,7 @@ const story = (parent: string) =>
     'vote.cast < turn.completed',
   ].sort();
 
-test('a message and all that becomes of it are one trace, whether or not its client began the trace', async () => {
+test('a message and all its later events are one trace, with or without a trace of the client', async () => {
   const { log, spans } = await openLoop();
   await log.append([
     ...chat('x', given('01'), given('01', 'c'.repeat(32))),

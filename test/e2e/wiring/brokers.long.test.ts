@@ -19,7 +19,7 @@ import {
   startService,
   untilReady,
 } from './service-process.ts';
-import { speak, tellStory } from './story.ts';
+import { speak, startStory } from './story.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 let kafka: SecuredKafka;
 describeWithKafka(
-  'a Kafka that refuses',
+  'a Kafka that refuses the connection',
   () => {
     const flags = (more: Readonly<Record<string, string>> = {}) =>
       Object.entries({
@@ -53,8 +53,8 @@ describeWithKafka(
         { '--kafka-sasl-mechanism': 'scram-sha-256' },
         /SCRAM|mechanism/,
       ],
-      ['a certificate that nobody vouches for', { '--kafka-ca-file': '' }, /certificate/],
-    ])('%s: every service ends with 2 and says so', async (_, wrong, reason) => {
+      ['an untrusted certificate', { '--kafka-ca-file': '' }, /certificate/],
+    ])('%s: every service ends with 2 and the reason', async (_, wrong, reason) => {
       const ends = await Promise.all(serviceNames.map((name) => startService(name, flags(wrong)).ended));
       for (const [index, { code, output, stderr }] of ends.entries()) {
         expect(code, output + stderr).toBe(2);
@@ -65,7 +65,7 @@ describeWithKafka(
       }
     });
 
-    test('with the right ones a service is ready', async () => {
+    test('with the right settings a service is ready', async () => {
       const collector = startService('collector', flags());
       await untilReady(collector);
       expect((await collector.stop()).code).toBe(0);
@@ -104,7 +104,7 @@ describeWithKafka(
 /** ms from SIGTERM to the end of the process */
 const LIMIT_MS = 10_000;
 
-describeWithKafka('a broker that is away when a service is to stop', (node) => {
+describeWithKafka('a service that stops while a broker is down', (node) => {
   withRedis('and Redis', (redis) => {
     const start = (name: ServiceName, prefix: string) =>
       startService(name, [
@@ -137,11 +137,11 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
       }
     };
 
-    test('all is there: every service ends at once', async () => {
+    test('with all brokers every service ends at once', async () => {
       await allEnd(await allReady('there'), 'all there');
     });
 
-    test('Kafka goes and comes back: who cannot work without it says so, and chat goes on', async () => {
+    test('while Kafka is down, services that need it report that they are not ready, and chat continues', async () => {
       const services = await allReady('comes-back');
       const readiness = () =>
         Promise.all(services.map(async (service) => (await fetch(`${await service.url()}/readyz`)).status));
@@ -158,7 +158,7 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
       await allEnd(services, 'came back');
     });
 
-    test('an endless answer, and a Kafka that hangs: cut short in time, and recorded by the next start', async () => {
+    test('if Kafka hangs, an endless answer is cut short in time, and recorded after the next start', async () => {
       const upstream = await upstreamDouble();
       speak(upstream, Number.POSITIVE_INFINITY);
       const data = join(folder, 'endless');
@@ -177,15 +177,15 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
         'endless.',
       ];
       const serving = startService('serving', flags);
-      const { told } = await tellStory(await untilReady(serving));
+      const { ended } = await startStory(await untilReady(serving));
       node().signal('SIGSTOP');
       const { milliseconds, output } = await serving.stop();
       node().signal('SIGCONT');
       console.log(`endless answer, Kafka hangs: ${Math.round(milliseconds)} ms`);
       expect(milliseconds, output).toBeLessThan(LIMIT_MS);
-      const { text, reason } = await told;
+      const { text, reason } = await ended;
       expect(reason).toBe('length');
-      speak(upstream, 1); // one that never ends answers no question for its health
+      speak(upstream, 1); // an engine with an endless answer does not answer health checks
       const next = startService('serving', flags);
       const url = await untilReady(next);
       await until('the outbox is empty', async () => {
@@ -209,7 +209,7 @@ describeWithKafka('a broker that is away when a service is to stop', (node) => {
     ] as const)('%s: every service ends within ten seconds', async (what, hurt, heal) => {
       const services = await allReady(what.toLowerCase().replaceAll(' ', '-'));
       await hurt();
-      await delay(1_500); // so that what was under way meets it
+      await delay(1_500); // so that work in flight is affected
       try {
         await allEnd(services, what);
       } finally {

@@ -6,7 +6,7 @@ import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { readTopic } from '../../contract/event-log-fixtures.ts';
 import { type UpstreamDouble, upstreamDouble } from '../serving-upstream-double.ts';
 import { startService, untilReady } from './service-process.ts';
-import { speak, tellStory } from './story.ts';
+import { speak, startStory } from './story.ts';
 
 let folder: string;
 let upstream: UpstreamDouble;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Asks, and has it stopped once the first word has come. */
+/** Starts a stream, and stops serving after the first word. */
 async function stopInMidStream(data: string) {
   const serving = startService('serving', [
     '--data-folder',
@@ -29,9 +29,9 @@ async function stopInMidStream(data: string) {
     '--upstream-url',
     upstream.url,
   ]);
-  const story = await tellStory(await untilReady(serving));
+  const story = await startStory(await untilReady(serving));
   const stopped = await serving.stop();
-  const { text, reason } = await story.told;
+  const { text, reason } = await story.ended;
   const log = await openSqliteLog({ folder: join(data, 'log') });
   const facts = (await readTopic(log, 'conversations')).map(({ event }) => event);
   await log.close();
@@ -47,7 +47,7 @@ test('an answer that ends in time is finished, and recorded', async () => {
   expect(facts).toMatchObject([{ type: 'interaction.completed', data: { finishReason: 'stop' } }]);
 });
 
-test('one that does not is cut short: a stream that ends in order, and a fact that does not train', async () => {
+test('a longer answer is cut short: the stream ends properly, and the recorded turn does not train', async () => {
   speak(upstream, Number.POSITIVE_INFINITY);
   const { code, milliseconds, reason, facts, text } = await stopInMidStream(join(folder, 'cut'));
   expect({ code, reason }).toEqual({ code: 0, reason: 'length' });

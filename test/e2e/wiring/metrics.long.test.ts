@@ -1,10 +1,10 @@
 import { withRedis } from '../../contract/bullmq-redis.ts';
 import { describeWithKafka } from '../../contract/kafka-node.ts';
-import { tellsItsFigures } from './tells-its-figures.ts';
+import { testReportedMetrics } from './reported-metrics.ts';
 
 describeWithKafka('on Kafka', (kafka) => {
   withRedis('and Redis', (redis) => {
-    tellsItsFigures((name) => [
+    testReportedMetrics((name) => [
       '--log',
       'kafka',
       '--kafka-brokers',

@@ -1,3 +1,3 @@
-import { tellsItsFigures } from './tells-its-figures.ts';
+import { testReportedMetrics } from './reported-metrics.ts';
 
-tellsItsFigures(() => []);
+testReportedMetrics(() => []);

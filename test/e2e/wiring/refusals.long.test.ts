@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Starts it in vain: what it said to a person, once its code has told a supervisor to leave it at that. */
+/** Starts a service that must fail with exit code 2. Resolves to its message. */
 async function refusal(name: ServiceName, flags: readonly string[], root?: string): Promise<string> {
   const ended = await startService(name, flags, root === undefined ? {} : { root }).ended;
   expect(ended, ended.output + ended.stderr).toMatchObject({ code: 2 });
@@ -28,7 +28,7 @@ async function refusal(name: ServiceName, flags: readonly string[], root?: strin
 
 const fresh = (name: string) => join(folder, name);
 
-test.each(['serving', 'trainer'] as const)('%s: a model that is not there', async (name) => {
+test.each(['serving', 'trainer'] as const)('%s: a missing model', async (name) => {
   const flags = ['--data-folder', fresh(name), '--model', '/nowhere'];
   expect(await refusal(name, flags)).toContain('no model at /nowhere');
 });
@@ -45,7 +45,7 @@ test.each(['serving', 'trainer'] as const)('%s: a native backend that is not ins
   expect(await refusal(name, flags, root)).toContain('npm run setup:native');
 });
 
-test.skipIf(process.platform !== 'linux')('a data folder where none can be made', async () => {
+test.skipIf(process.platform !== 'linux')('a data folder that cannot be created', async () => {
   expect(await refusal('collector', ['--data-folder', '/proc/x'])).toContain('cannot write to /proc/x');
   const { code, stderr } = await clawloop([
     'up',
@@ -61,7 +61,7 @@ test.skipIf(process.platform !== 'linux')('a data folder where none can be made'
   });
 });
 
-test('a log that a newer version has made, one of other partitions, and a file that is none', async () => {
+test('a log of a newer version, a log with other partitions, and a file that is not a log', async () => {
   const log = await openSqliteLog({ folder: join(fresh('newer'), 'log'), partitions: 3 });
   await log.close();
   const other = ['--data-folder', fresh('newer'), '--partitions', '5'];
@@ -76,7 +76,7 @@ test('a log that a newer version has made, one of other partitions, and a file t
   expect(await refusal('judge', ['--data-folder', fresh('none')])).toContain('is not a ClawLoop log');
 });
 
-test('a port that is taken, and an address that is not of this machine', async () => {
+test('a taken port, and an address of another machine', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { readonly port: number };
@@ -100,7 +100,7 @@ const mountReadOnly = (path: string) => spawnSync('mount', ['-t', 'tmpfs', '-o',
 const mayMount = () => spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 const canClose = !isRoot || process.env.CLAWLOOP_REQUIRE_ALL === '1' || mayMount();
 
-test.skipIf(!canClose)('a folder and a log of somebody else', async () => {
+test.skipIf(!canClose)('a folder and a log of another user', async () => {
   await mkdir(fresh('closed'));
   if (isRoot) expect(mountReadOnly(fresh('closed')).status).toBe(0);
   else await chmod(fresh('closed'), 0o500);
@@ -111,7 +111,7 @@ test.skipIf(!canClose)('a folder and a log of somebody else', async () => {
   }
 });
 
-test('up refuses a model that is not there before it starts anything', async () => {
+test('up refuses a missing model before it starts anything', async () => {
   const { code, stdout, stderr } = await clawloop([
     'up',
     '--no-console',
@@ -125,7 +125,7 @@ test('up refuses a model that is not there before it starts anything', async () 
   expect(stdout).not.toContain('starting');
 });
 
-test('up stops everything where one service is refused, and says why', async () => {
+test('up stops everything if one service is refused, and reports the reason', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const taken = String((server.address() as { readonly port: number }).port);

@@ -1,4 +1,4 @@
-/** One line of /metrics; labels without `service`, which every line has. */
+/** One line of /metrics; without the label `service`, which every line has. */
 export type Sample = {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -6,13 +6,13 @@ export type Sample = {
 };
 
 export type Scrape = {
-  /** Of this project, without Node's own. */
+  /** Names of this project's metrics, without Node's own. */
   readonly names: readonly string[];
-  /** Sum over the lines of that name which have these labels; undefined where there is none. */
+  /** Sum over the lines with that name and these labels; undefined: there is none. */
   readonly value: (name: string, labels?: Readonly<Record<string, string>>) => number | undefined;
 };
 
-/** @throws where the text is not Prometheus' format */
+/** @throws if the text is not in the format of Prometheus */
 export async function scrape(url: string): Promise<Scrape> {
   const response = await fetch(`${url}/metrics`);
   const text = await response.text();

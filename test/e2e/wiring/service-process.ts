@@ -12,10 +12,10 @@ export type Ended = { readonly code: number | null; readonly output: string; rea
 export type ServiceProcess = {
   readonly pid: number;
   readonly output: () => string;
-  /** Of /healthz, /readyz and /metrics; resolves once it listens. */
+  /** Address of /healthz, /readyz and /metrics; resolves when it listens. */
   readonly url: () => Promise<string>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** SIGTERM; resolves to its end and how long that took. */
+  /** SIGTERM; resolves to its exit and the time until then. */
   readonly stop: () => Promise<Ended & { readonly milliseconds: number }>;
   readonly ended: Promise<Ended>;
 };
@@ -73,7 +73,7 @@ export function startService(
   };
 }
 
-/** Resolves when /readyz says so. */
+/** Resolves when /readyz returns 200. */
 export const untilReady = async (service: ServiceProcess): Promise<string> => {
   const url = await service.url();
   await until('it is ready', () =>

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('each service starts alone, from variables; a flag outranks them, and it says which was which', async () => {
+test('each service starts alone from variables; a flag outranks them, and the log names the source of each setting', async () => {
   const env = {
     CLAWLOOP_DATA_FOLDER: join(folder, 'data'),
     CLAWLOOP_SESSION_TIMEOUT_MS: '7000',

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { until } from '../harness/clawloop.ts';
 import { deltaFrame, type UpstreamDouble } from '../serving-upstream-double.ts';
 
-/** An answer that says a word every 50 ms: so many, or without end. */
+/** An answer that sends one word every 50 ms, up to this number; Infinity: without end. */
 export function speak(upstream: UpstreamDouble, words: number): void {
   upstream.script(async (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -17,8 +17,8 @@ export function speak(upstream: UpstreamDouble, words: number): void {
 
 export type Story = { readonly text: string; readonly reason: string | null };
 
-/** Asks for a stream; resolves once the first word has come, `told` when it has ended. */
-export async function tellStory(url: string): Promise<{ readonly told: Promise<Story> }> {
+/** Requests a stream; resolves after the first word; `ended` resolves when the stream ends. */
+export async function startStory(url: string): Promise<{ readonly ended: Promise<Story> }> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
   const stream = await client.chat.completions.create({
     model: 'clawloop',
@@ -26,7 +26,7 @@ export async function tellStory(url: string): Promise<{ readonly told: Promise<S
     stream: true,
   });
   let text = '';
-  const told = (async () => {
+  const ended = (async () => {
     let reason: string | null = null;
     for await (const { choices } of stream) {
       text += choices[0]?.delta.content ?? '';
@@ -34,7 +34,7 @@ export async function tellStory(url: string): Promise<{ readonly told: Promise<S
     }
     return { text, reason };
   })();
-  told.catch(() => {}); // whoever awaits it is told
+  ended.catch(() => {}); // the caller that awaits it gets the error
   await until('it speaks', () => text !== '');
-  return { told };
+  return { ended };
 }

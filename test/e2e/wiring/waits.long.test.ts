@@ -33,7 +33,7 @@ const linesOf = (service: ServiceProcess): readonly Line[] =>
 const waits = (service: ServiceProcess) =>
   linesOf(service).filter(({ msg }) => msg.startsWith('waiting for'));
 
-test.concurrent('every service says that it waits for Kafka, where, why and for how long; and ends when told to', async () => {
+test.concurrent('every service logs that it waits for Kafka, with address, reason and time, and ends on SIGTERM', async () => {
   const place = `127.0.0.1:${await freePort()}`;
   const flags = ['--data-folder', join(folder, 'kafka'), '--log', 'kafka', '--kafka-brokers', place];
   const services = serviceNames.map((name) => startService(name, flags));
@@ -84,7 +84,7 @@ test.concurrent('so does up, before it starts anything', async () => {
 });
 
 test.concurrent.each(['judge', 'trainer'] as const)(
-  '%s says that it waits for Redis, and is not ready',
+  '%s logs that it waits for Redis, and is not ready',
   async (name) => {
     const place = `127.0.0.1:${await freePort()}`;
     const redis = ['--queue', 'redis', '--redis-url', `redis://${place}`];
@@ -95,7 +95,7 @@ test.concurrent.each(['judge', 'trainer'] as const)(
     // at intervals that grow, not at every try
     const [first, second] = waits(service);
     expect(second!.seconds! - first!.seconds!).toBeGreaterThanOrEqual(4);
-    await until('that alone is missing', async () => {
+    await until('only Redis is missing', async () => {
       const answer = await fetch(`${url}/readyz`);
       return answer.status === 503 && ((await answer.json()) as { missing: string }).missing.includes(place);
     });

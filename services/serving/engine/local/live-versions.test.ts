@@ -4,7 +4,7 @@ import { createLiveVersions } from './live-versions.ts';
 import { createRecentPrompts } from './recent-prompts.ts';
 import type { LoadedVersion } from './versions.ts';
 
-/** Live versions whose warm-ups end when the test says so, with the names of the released versions. */
+/** Live versions whose warm-ups end on the test's command, with the names of the released versions. */
 function liveVersions() {
   const released: string[] = [];
   const warmUp = Promise.withResolvers<void>();

@@ -9,7 +9,7 @@ test('the latest prompt of each conversation is kept, unless it is short', () =>
   expect(recent.latest()).toEqual([]);
   recent.add({ promptIds: ids(300) });
   recent.add({ promptIds: ids(300, 1000) });
-  recent.add({ promptIds: [...ids(290), ...ids(200, 5000)] }); // goes on from the first but for its ending
+  recent.add({ promptIds: [...ids(290), ...ids(200, 5000)] }); // continues the first prompt, except for its end
   expect(recent.latest().map(({ promptIds: { length, 0: first } }) => [first, length])).toEqual([
     [0, 490],
     [1000, 300],

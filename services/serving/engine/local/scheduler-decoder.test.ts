@@ -30,11 +30,11 @@ const config: ModelConfig = {
   queryKeyNorm: false,
 };
 
-/** Its weights are so large that the likeliest token is never a near thing. */
+/** Its weights are so large that the likeliest token is never close to the second. */
 const smallPolicy = async (): Promise<Policy> =>
   decidedPolicy(await openBackend('wasm'), config, 'scheduler', 20);
 
-/** Always the likeliest token, so that an answer depends on nothing but its prompt. */
+/** Always the likeliest token, so that an answer depends only on its prompt. */
 function greedySequence({ prompt }: SequenceRequest): Sequence {
   const ids: number[] = [];
   return {
@@ -49,7 +49,7 @@ function greedySequence({ prompt }: SequenceRequest): Sequence {
 
 type Room = { readonly positions: number; readonly pieceTokens: number; readonly prefixBytes: number };
 
-/** Answers to five requests at once, one of them to another version, and how the engine came by them. */
+/** Answers to five concurrent requests, one of them to another version, with the counters of the engine. */
 async function answers(policy: Policy, { positions, pieceTokens, prefixBytes }: Room) {
   const budget = { positions, taken: 0 };
   const prefixes = createSharedPrefixes(config, prefixBytes);

@@ -66,7 +66,7 @@ test('random requests: each answer is of one version, none is lost, and memory i
         const versionOf = new Map<number, number>();
         for (const { id, adapter, pinned, outcome } of asked) {
           const settled = await outcome;
-          if (settled === 'stopping') continue; // given up before it began
+          if (settled === 'stopping') continue; // aborted before it began
           if (settled instanceof Error) throw settled;
           const { version, seen, finishReason, tokens } = settled as {
             version: number;

@@ -13,6 +13,6 @@ test('slow answers of all versions alternate, so that no answer waits for all of
   const bystander = run(60, { onChunk: () => said.push(now()) });
   expect((await bystander.outcome).seen).toHaveLength(60);
   const pauses = said.slice(1).map((time, index) => time - said[index]!);
-  expect(Math.max(...pauses)).toBeLessThanOrEqual(2 * SLOW_MS); // one that goes on, one that begins
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(2 * SLOW_MS); // one answer that continues, one that begins
   for (const { seen } of await Promise.all(slow)) expect(seen).toHaveLength(12);
 });

@@ -186,7 +186,7 @@ const settingsOf = (requested: RequestedSampling, defaults: SamplingDefaults): S
   logitBias: new Map(requested.logitBias),
 });
 
-/** Without any restricted choice, or where the answer cannot train anyway, nothing is recorded. */
+/** Without any restricted choice, or if the answer cannot train anyway, nothing is recorded. */
 const recordedAllowed = <Allowed>(allowed: readonly Allowed[], isForced: boolean) =>
   allowed.length === 0 || isForced ? undefined : allowed;
 

@@ -38,7 +38,7 @@ async function engineThat(answers: (response: ServerResponse) => void) {
 }
 
 const events = (...words: readonly string[]) => words.map((word) => `data: ${word}\n\n`).join('');
-/** A word is a text, `!` breaks, `?` is no text alone. */
+/** A word is a text, `!` throws, `?` also has reasoning. */
 const read = (data: string): readonly ChoiceChunk[] => {
   if (data === '!') throw new Error('no details given');
   const [choice, text] = data.split(':') as [string, string];
@@ -82,14 +82,14 @@ test('an answer ends at [DONE], and its connection is reused', async () => {
     open.at(-1)!.end(': bye\n\n');
     await ended;
   }
-  expect(engine.connections()).toBeLessThan(4); // not one each: a request may come before its connection is free
+  expect(engine.connections()).toBeLessThan(4); // a request may start before a connection is free
 });
 
 test.each([
   ['in one line', 'data: 0:'],
   ['in lines of one event', 'data: 0\n'],
   ['of the name of an event', 'event: a'],
-])('an endless event (%s) is given up at its limit, and the connection is closed', async (_, beginning) => {
+])('an endless event (%s) fails at its limit, and the connection is closed', async (_, beginning) => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let sent = 0;
   const engine = await engineThat((response) => {
@@ -126,7 +126,7 @@ test('a connection with endless data after the answer is closed', async () => {
   await closed;
 });
 
-test('an endless answer is given up at its limit, and the connection is closed', async () => {
+test('an endless answer fails at its limit, and the connection is closed', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const engine = await engineThat((response) => {
     response.on('close', resolve);

@@ -42,7 +42,7 @@ test.each([
     'more than it counted',
     [event(1, [1, 2]), event(2, [1, 2]), event(2, [1, 2, 3]), event(3, [1, 2, 3], 'stop')],
   ],
-])('events that hold %s make the same answer', (_, events) => {
+])('events with %s give the same answer', (_, events) => {
   const answer = collect();
   expect(events.map((one) => answer.add(one)?.text ?? '').join('')).toBe('1 2 3 ');
   expect(answer.result(false)).toMatchObject({

@@ -128,8 +128,8 @@ const withoutGrammar = ({ format, ...request }: GenerationRequest): GenerationRe
   format === undefined ? request : { ...request, format: { kind: 'json', param: format.param } };
 
 /**
- * SGLang's scheduler refuses a request (full queue, prompt too long) or gives it up with an abort that has a
- * status. An abort without a status was requested, and is a normal end.
+ * SGLang's scheduler refuses a request (full queue, prompt too long) or aborts it with a status. An abort without a
+ * status was requested, and is a normal end.
  */
 function refusedByAbort({ meta_info: info }: SglangChunk): UpstreamRefusal | undefined {
   const { type, status_code: status, message } = info?.finish_reason ?? {};

@@ -7,7 +7,7 @@ const folder = `qwen-provider-${QWEN_PLUGIN_VERSION}`;
 /** Where OpenClaw loads the plugin from. */
 export const qwenPlugin = join(openClawCache, folder, 'node_modules/@openclaw/qwen-provider');
 
-/** The official plugin for provider id `qwen`, without its peer OpenClaw. Does nothing where the plugin is. */
+/** Installs the official plugin for provider id `qwen`, without its peer OpenClaw. An installed plugin stays. */
 export async function installQwenPlugin(): Promise<void> {
   if (existsSync(qwenPlugin)) return;
   await installPackage(folder, `@openclaw/qwen-provider@${QWEN_PLUGIN_VERSION}`, ['--legacy-peer-deps']);

@@ -17,7 +17,7 @@ import { providerSettings, recordedScenarios } from './scenarios.ts';
 
 /** One JSON file per scenario, in a folder that git ignores: the requests hold OpenClaw's own prompts. */
 export const recordingsFolder = join(openClawCache, 'requests');
-/** Homes at the same time: each is a process of some 500 MB. */
+/** Homes at the same time; each is a process of about 500 MB. */
 const AT_ONCE = 2;
 
 const recording = z.object({
@@ -35,8 +35,8 @@ const recording = z.object({
 });
 
 /**
- * Drives the pinned OpenClaw through every scenario and stores what it sends. Fetches OpenClaw first where it is
- * absent. OpenClaw gives parts of its own start five seconds, so what fails on a busy machine is tried again
+ * Drives the pinned OpenClaw through every scenario and stores its requests. Installs OpenClaw first if necessary.
+ * Parts of OpenClaw's own start time out after five seconds, so scenarios that fail on a busy machine are retried
  * alone. The older recordings stay until all scenarios are done.
  */
 export async function recordOpenClaw(tell: (line: string) => void = () => {}): Promise<OpenClawRequests> {
@@ -55,7 +55,7 @@ export async function recordOpenClaw(tell: (line: string) => void = () => {}): P
     const queue = new PQueue({ concurrency: AT_ONCE });
     const recordOrPutOff = (name: ScenarioName) =>
       record(name).catch((error: Error) => {
-        tell(`${name} is tried again later: ${error.message.slice(0, 300)}`);
+        tell(`${name} will be retried later: ${error.message.slice(0, 300)}`);
         failed.push(name);
       });
     await Promise.all(scenarioNames.map((name) => queue.add(() => recordOrPutOff(name))));
@@ -80,7 +80,7 @@ async function recordScenario(name: ScenarioName): Promise<OpenClawScenario> {
   }
 }
 
-/** What `recordOpenClaw` stored last. */
+/** The latest recordings of `recordOpenClaw`. */
 export function readRecordings(): OpenClawRequests {
   const read = (name: ScenarioName): OpenClawScenario =>
     recording.parse(JSON.parse(readFileSync(join(recordingsFolder, `${name}.json`), 'utf8')));

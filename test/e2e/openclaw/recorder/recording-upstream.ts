@@ -22,10 +22,10 @@ export type RecordingUpstream = {
   readonly close: () => Promise<void>;
 };
 
-/** How a scenario answers request number `n`, which counts from 1. */
+/** The answer of a scenario to request number `n`, from 1. */
 export type Answer = (messages: readonly ChatMessage[], n: number) => Reply | Promise<Reply>;
 
-/** A model behind an OpenAI-compatible endpoint that answers by a script and keeps what it was sent. */
+/** A scripted model behind an OpenAI-compatible endpoint that keeps all requests. */
 export async function recordingUpstream(answer: Answer): Promise<RecordingUpstream> {
   const double = await upstreamDouble();
   const requests: OpenClawRequest[] = [];

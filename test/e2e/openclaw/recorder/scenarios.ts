@@ -14,9 +14,9 @@ import { qwenPlugin } from './qwen-plugin.ts';
 import type { Answer, RecordingUpstream, Reply } from './recording-upstream.ts';
 
 export type RecordedScenario = {
-  /** laid over the settings that all scenarios share */
+  /** merged into the settings that all scenarios share */
   readonly settings?: (url: string) => Settings;
-  /** A fresh script: some count what came before. */
+  /** A new script for each run, because some scripts count requests. */
   readonly answer: () => Answer;
   readonly play: (home: OpenClawHome, upstream: RecordingUpstream) => Promise<OpenClawScenario>;
 };
@@ -45,7 +45,7 @@ const says =
   (text: string): Answer =>
   () => ({ kind: 'says', text });
 
-/** One turn in a process of its own. @throws Error with what OpenClaw said, where it fails */
+/** One turn in a separate process. @throws Error with OpenClaw's output if it fails */
 async function say(home: OpenClawHome, session: string, words: string): Promise<void> {
   const { code, text } = await home.openclaw(turn(session, words));
   if (code !== 0) throw new Error(`OpenClaw in ${session}: ${text.slice(-2_000)}`);
@@ -80,10 +80,10 @@ const toolLoop: RecordedScenario = {
 };
 
 const CONTEXT_TOKENS = 16_384;
-/** About as much as bash takes as an argument. Two calls of it are more than OpenClaw keeps. */
+/** About the longest argument of bash. Two such calls are more than OpenClaw keeps. */
 const hugeCommand = `${loopCommand.command} # ${'x'.repeat(6 * CONTEXT_TOKENS)}`;
 const STARTED = 'started.txt';
-/** What each round of the loop runs. OpenClaw later cuts the history after the huge calls. */
+/** The command of each round of the loop. OpenClaw later cuts the history after the huge calls. */
 const rounds = [
   loopCommand.command,
   hugeCommand,
@@ -119,7 +119,7 @@ const retries: RecordedScenario = {
   answer: () => () => ({ kind: 'drops' }),
   play: async (home, upstream) => {
     const { code } = await home.openclaw(turn('retries', said.retries[0]));
-    if (code === 0) throw new Error('OpenClaw found an answer where the server gave none');
+    if (code === 0) throw new Error('OpenClaw showed an answer although the server gave none');
     return { session: 'retries', requests: upstream.requests };
   },
 };
@@ -134,7 +134,7 @@ const subagent: RecordedScenario = {
     return async (messages) => {
       const { kind } = askedFor(messages);
       if (kind === 'subagent') {
-        await parentAnswered.promise; // else the result may come before the parent's own answer
+        await parentAnswered.promise; // otherwise the result may arrive before the parent's own answer
         return { kind: 'says', text: 'One, two, three.' };
       }
       if (kind === 'announce') return { kind: 'says', text: 'The helper counted to three.' };

@@ -6,7 +6,7 @@ export type Body = Readonly<Record<string, unknown>>;
 /** A request that arrived, in the order of arrival. */
 export type Call = { readonly path: string; readonly body: Body };
 
-/** What a server does in place of its answer. */
+/** Behaviour of a server instead of an answer. */
 export type Fault =
   | { readonly kind: 'refuse'; readonly status: number; readonly body: object }
   /** the connection ends before anything is carried out */
@@ -16,7 +16,7 @@ export type Fault =
   /** carried out when the promise resolves */
   | { readonly kind: 'wait'; readonly until: Promise<unknown> };
 
-/** An error that a handler answers with. */
+/** An error response of a handler. */
 export const refusal = (status: number, body: object) =>
   Object.assign(new Error('refused'), { status, body });
 

@@ -13,7 +13,7 @@ export type SwePool = StandIn & {
 
 const isPatch = (patch: string): boolean => /diff --git /.test(patch) && /^\+\+\+ b\//m.test(patch);
 
-/** What the container makes of a command: it knows `echo WORD > FILE`, `cat FILE`, `sleep` and `true`. */
+/** The container's response to a command: `echo WORD > FILE`, `cat FILE`, `sleep` or `true`. */
 function execute({ files, isGone }: Container, command: string, timeout: number) {
   if (isGone) return { returncode: 1, output: 'Error response from daemon: container is not running\n' };
   if (command === 'sleep') return { returncode: -1, output: `Command timed out after ${timeout}s` };

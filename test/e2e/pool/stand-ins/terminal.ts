@@ -11,7 +11,7 @@ type Run = {
 export type TerminalPool = StandIn & {
   /** Leases that were given and neither closed nor taken back. */
   readonly open: () => number;
-  /** Moves the clock of the pool, which takes back what was silent for its TTL. ms */
+  /** Advances the clock of the pool, which takes back leases that were silent for their TTL. ms */
   readonly advance: (ms: number) => void;
   /** How often each command was carried out. */
   readonly carriedOut: ReadonlyMap<string, number>;

@@ -15,14 +15,14 @@ type Tool = {
   };
 };
 
-/** What the policy does in the program's own shell. */
+/** The command of the policy in the program's own shell. */
 const WORK = 'echo 42 > answer.txt';
 /** how mini-swe-agent ends */
 const SUBMIT = 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT';
 
 /**
- * A policy that writes a file by the shell tool of whatever program asks, and then says that it is done. A program
- * that needs a call in each answer submits instead.
+ * A policy that writes a file by the shell tool of any program, and then answers that it is done. If a program needs a
+ * call in each answer, it submits instead.
  */
 export const shellPolicy: Script = ({ body }, response) => {
   const { messages, tools = [] } = body as {

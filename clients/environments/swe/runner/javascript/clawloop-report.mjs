@@ -1,4 +1,4 @@
-// A reporter of Node's test runner that writes a line for each test: PASS or FAIL, its id, and what it said.
+// A reporter of Node's test runner that writes a line for each test: PASS or FAIL, its id, and its message.
 import { relative } from 'node:path';
 
 // biome-ignore lint/style/noDefaultExport: the test runner takes the default export

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes a line for each test: PASS or FAIL, its id, and what it said."""
+"""A plugin of pytest that writes a line for each test: PASS or FAIL, its id, and its message."""
 
 import json
 import os
@@ -32,5 +32,5 @@ def pytest_collectreport(report):
 def pytest_sessionfinish():
     with open(os.environ["CLAWLOOP_RESULTS"], "w", encoding="utf-8") as file:
         for name, (is_passed, message) in _outcomes.items():
-            told = "" if is_passed else " " + json.dumps(message[:2000])
-            file.write(("PASS " if is_passed else "FAIL ") + json.dumps(name) + told + "\n")
+            said = "" if is_passed else " " + json.dumps(message[:2000])
+            file.write(("PASS " if is_passed else "FAIL ") + json.dumps(name) + said + "\n")

@@ -15,10 +15,10 @@ import {
 } from './service-process.ts';
 
 /**
- * That a whole loop, wherever its log and queues are, tells the figures that docs/operate/metrics.md promises.
- * `flags`: where they are, per service.
+ * Tests that a whole loop reports the metrics of docs/operate/metrics.md, with any log and queue. `flags`: their
+ * settings, per service.
  */
-export function tellsItsFigures(flags: (name: ServiceName) => readonly string[]): void {
+export function testReportedMetrics(flags: (name: ServiceName) => readonly string[]): void {
   let folder: string;
   let services: Readonly<Record<ServiceName, ServiceProcess>>;
   let urls: Readonly<Record<ServiceName, string>>;
@@ -42,7 +42,7 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
     (await scrape(urls[service])).value(name, labels);
 
   test.each(serviceNames)(
-    '%s is alive, ready and says what docs/operate/metrics.md says that it does',
+    '%s is alive and ready, and has exactly the metrics of docs/operate/metrics.md',
     async (name) => {
       expect((await fetch(`${urls[name]}/healthz`)).status).toBe(200);
       expect((await fetch(`${urls[name]}/readyz`)).status).toBe(200);
@@ -51,10 +51,10 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
     },
   );
 
-  test('a chat that is answered shows in the figures of every service, up to the version that it made', async () => {
+  test('an answered chat changes the metrics of every service, up to its version', async () => {
     const client = new OpenAI({ baseURL: `${urls.serving}/v1`, apiKey: 'none', maxRetries: 0 });
     const ask = async (messages: OpenAI.ChatCompletionMessageParam[]) =>
-      // a seed, and room enough: an answer that is cut short trains nobody
+      // a seed and enough tokens, because an answer that is cut off does not train
       (await client.chat.completions.create({ model: 'clawloop', messages, max_tokens: 300, seed: 7 }))
         .choices[0]!.message;
     const question = { role: 'user' as const, content: 'What should I wear in deep snow?' };
@@ -80,7 +80,7 @@ export function tellsItsFigures(flags: (name: ServiceName) => readonly string[])
     expect(await value('trainer', 'clawloop_trainer_batches_total', { outcome: 'promoted' })).toBe(1);
     expect(await value('trainer', 'clawloop_trainer_step_seconds_count')).toBe(1);
     expect(await value('trainer', 'clawloop_trainer_step_seconds_sum')).toBeGreaterThan(0);
-    // what was owed is done, and every fold has read to the end
+    // all obligations are settled, and every fold has read to the end
     await until('nothing is open', async () => {
       const open = await Promise.all(
         (['serving', 'collector', 'judge', 'trainer'] as const).map((name) =>
