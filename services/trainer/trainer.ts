@@ -90,13 +90,14 @@ export function createTrainer(options: Options) {
     const store = openCheckpointStore(options.storeOf(adapter));
     const { batchId, n, parent } = batch;
     logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training started');
+    metrics.progress.set({ adapter }, 0);
     const training: Training = {
       ...options,
       store,
       parent: parents.get(adapter)?.parent,
       holdsVersions: parents.get(adapter)?.holdsVersions ?? false,
       isParentHead: () => heads.get(adapter) === parent,
-      onProgress: createProgressListener(options, batchId),
+      onProgress: createProgressListener(options, batch),
       onStep: (step) => countStep(metrics, batch, step),
     };
     try {
@@ -114,7 +115,7 @@ export function createTrainer(options: Options) {
       else logger.error({ err: error, batch: batchId }, 'training attempt failed; will retry');
       throw error;
     } finally {
-      metrics.progress.set(0);
+      metrics.progress.remove({ adapter });
     }
   };
 
@@ -142,11 +143,15 @@ async function removeOldCheckpoints(
 
 function createProgressListener(
   { metrics, logger }: Pick<Options, 'metrics' | 'logger'>,
-  batch: string,
+  { batchId, adapter }: BatchSubmitted['data'],
 ): Training['onProgress'] {
-  const report = progressReport((progress) => logger.info({ batch, ...progress }, 'step'), monotonicNow);
+  const report = progressReport(
+    (progress) => logger.info({ batch: batchId, ...progress }, 'step'),
+    monotonicNow,
+  );
   return (progress) => {
-    if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
+    const { phase, samples, of } = progress;
+    if (phase === 'training') metrics.progress.set({ adapter }, samples / of);
     report(progress);
   };
 }
