@@ -20,6 +20,8 @@ export type ServerProcess = {
   readonly start: () => Promise<void>;
   readonly kill: () => Promise<void>;
   readonly isRunning: () => boolean;
+  /** So much time passes for sessions without a heartbeat. */
+  readonly elapse: (ms: number) => Promise<void>;
   /** Models and saved states. */
   readonly state: () => Promise<z.output<typeof State>>;
   readonly dispose: () => Promise<void>;
@@ -47,6 +49,10 @@ export async function openServerProcess(flags: readonly string[] = []): Promise<
         url = Ready.parse(JSON.parse(line)).url;
         break;
       }
+    },
+    elapse: async (ms) => {
+      const answer = await fetch(`${url}/fake/elapse`, { method: 'POST', body: JSON.stringify({ ms }) });
+      if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
     },
     state: async () => State.parse(await (await fetch(`${url}/fake/state`)).json()),
     dispose: async () => {
