@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 
 const outcomes = ['policy.promoted', 'policy.rejected', 'policy.update-failed'];
-/** Distinct ids of outcomes per batch, and the digests under which it was told to be trained. */
+/** Distinct ids of the outcomes of a batch, and how many digests its trained versions have. */
 export function endings(events: readonly ClawLoopEvent[], n: number) {
   const of = events.filter((event) => 'batchId' in event.data && event.data.batchId === `default/batch/${n}`);
   return {
