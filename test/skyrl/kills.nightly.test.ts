@@ -11,10 +11,11 @@ import { openTrainerFolder, type TrainerFolder } from '../e2e/trainer-process.ts
 import { describeWithSkyrl, skyrlForSuite, worst } from './skyrl-for-suite.ts';
 
 // CLAWLOOP_SKYRL_KILLS=100 npm run test:nightly -- test/skyrl/kills.nightly.test.ts
-// The trainer and SkyRL are killed at random moments of steps. A kill of SkyRL costs a start of Python.
+// The trainer and SkyRL are killed at random moments of steps. A kill of SkyRL costs a start of Python. The last kills
+// are of the trainer: a kill of SkyRL unloads every model, so it would hide those that a killed trainer has left.
 
 const KILLS = Number(process.env.CLAWLOOP_SKYRL_KILLS ?? 20);
-/** one kill in so many is SkyRL's */
+/** one kill in so many is SkyRL's, from the first on */
 const SERVER_EVERY = 5;
 const KILLS_PER_BATCH = 4;
 const ADAPTERS = 4;
@@ -36,7 +37,16 @@ const settings: Partial<TrainingSettings> = {
 const STEPS = 2;
 
 describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
-  const on = skyrlForSuite(CLAW_NANO, { adapters: ADAPTERS, sessionTimeoutSeconds: 20 });
+  /** models of killed trainers that SkyRL has unloaded when their sessions had no heartbeat for long enough */
+  const orphans = new Set<string>();
+  const on = skyrlForSuite(CLAW_NANO, {
+    adapters: ADAPTERS,
+    sessionTimeoutSeconds: 20,
+    onLine: (line) => {
+      const [, model] = /Auto-unloaded stale model (\S+)/.exec(line) ?? [];
+      if (model !== undefined) orphans.add(model);
+    },
+  });
 
   const open = async () => {
     const folder = await openTrainerFolder(on.model);
@@ -70,7 +80,7 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
           10 * MINUTES,
         );
         kills += 1;
-        if (kills % SERVER_EVERY === 0) {
+        if (kills % SERVER_EVERY === 1) {
           ofServer += 1;
           await on.server.kill(random() < 0.5 ? 'engine' : 'all');
           log(`SkyRL is killed ${Math.round(moment)} ms into batch ${n}`);
@@ -132,6 +142,8 @@ describeWithSkyrl(`${KILLS} kills of the trainer and of SkyRL`, () => {
       },
       5 * MINUTES,
     );
+    log(`${orphans.size} models of killed trainers were unloaded by SkyRL, and none is left`);
+    expect(orphans.size).toBeGreaterThan(0);
   });
 });
 
