@@ -12,6 +12,8 @@ const Ready = z.object({ url: z.string() });
 const State = z.object({
   models: z.array(z.object({ id: z.string(), requests: z.number() })),
   states: z.array(z.string()),
+  modelsCreated: z.number(),
+  statesLoaded: z.number(),
 });
 
 /** A training server that can be killed and started again at the same address, with its saved states. */
@@ -22,7 +24,7 @@ export type ServerProcess = {
   readonly isRunning: () => boolean;
   /** So much time passes for sessions without a heartbeat. */
   readonly elapse: (ms: number) => Promise<void>;
-  /** Models and saved states. */
+  /** Models and saved states; how many models were created and states loaded since its start. */
   readonly state: () => Promise<z.output<typeof State>>;
   readonly dispose: () => Promise<void>;
 };
