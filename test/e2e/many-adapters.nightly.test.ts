@@ -14,6 +14,8 @@ const ADAPTERS = 200;
 const PARALLEL = 8;
 /** of the server, while batches come one by one */
 const LOAD = 0.6;
+/** steps while nothing else runs */
+const ALONE = 5;
 
 // A model per step, and one more while its base is read.
 const place = trainerWithServer(['--most-models', String(2 * PARALLEL)]);
@@ -49,8 +51,11 @@ test('two hundred adapters are trained side by side by one trainer, each once', 
       secondsPerStep: seconds / of.length,
       meanQueue: mean(steps.map(({ batch, started }) => started - submitted.get(batch)!)) / 1000,
       meanStep: mean(steps.map(({ started, ended }) => ended - started)) / 1000,
+      computedQueue: waitOfBurst(of.length, seconds / of.length),
       meanInAll: mean(steps.map(({ batch, ended }) => ended - submitted.get(batch)!)) / 1000,
       mostSideBySide: mostSideBySide(steps),
+      meanSideBySide:
+        (mean(steps.map(({ started, ended }) => ended - started)) * of.length) / (1000 * seconds),
       modelsCreated: after.modelsCreated - before.modelsCreated,
       statesLoaded: after.statesLoaded - before.statesLoaded,
     };
@@ -61,19 +66,27 @@ test('two hundred adapters are trained side by side by one trainer, each once', 
   const random = createRandom('arrivals');
   const gap = burst.secondsPerStep / LOAD;
   const arrivals = await wave(2, late, () => -gap * Math.log(1 - random()));
+  const alone = [];
+  for (const adapter of early.slice(0, ALONE)) alone.push(await wave(3, [adapter], atOnce));
   const { secondsPerStep } = burst;
   const load = (arrivals.steps / arrivals.seconds) * secondsPerStep;
   const computedWait = meanWait(load / secondsPerStep, secondsPerStep);
-  console.log(JSON.stringify({ first, burst, arrivals, load, computedWait }, null, 2));
+  console.log(
+    JSON.stringify(
+      { first, burst, arrivals, load, computedWait, alone: mean(alone.map((step) => step.meanInAll)) },
+      null,
+      2,
+    ),
+  );
 
   const trained = events().flatMap((event) => (event.type === 'policy.trained' ? [event.id] : []));
-  expect(new Set(trained).size).toBe(2 * ADAPTERS);
-  expect(trained).toHaveLength(2 * ADAPTERS);
+  expect(new Set(trained).size).toBe(2 * ADAPTERS + ALONE);
+  expect(trained).toHaveLength(2 * ADAPTERS + ALONE);
   expect(first.mostSideBySide).toBe(PARALLEL);
   expect([first, burst, arrivals].map(({ statesLoaded }) => statesLoaded)).toEqual([0, 100, 100]);
   const { models, states } = await place.server.state();
   expect(models).toEqual([]);
-  expect(states.filter((path) => path.includes('/weights/'))).toHaveLength(2 * ADAPTERS);
+  expect(states.filter((path) => path.includes('/weights/'))).toHaveLength(2 * ADAPTERS + ALONE);
 });
 
 type Step = {
@@ -99,6 +112,10 @@ function stepsIn(output: string): readonly Step[] {
     ended,
   }));
 }
+
+/** Mean wait in s of batches that come at once, until one of the places is free. */
+const waitOfBurst = (batches: number, secondsPerStep: number): number =>
+  (Math.max(0, batches - PARALLEL) ** 2 / (2 * batches)) * secondsPerStep;
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
