@@ -74,10 +74,14 @@ export async function killsOnServer(
     expect((await models()).filter(({ id }) => !orphans.has(id))).toEqual([]);
   }
   await expire();
+  const states = async () => (await server.state()).states.filter((path) => path.includes('/weights/'));
+  // removes what the server did not remove when it was killed
+  const last = start(flags);
+  await until('the states of killed attempts are gone', async () => (await states()).length === n);
+  await last.end('SIGTERM');
   const kept = await openCheckpointStore(checkpoints).list();
   const steps = kept.map(({ state }) => state.optimizerStep);
   expect(steps).toEqual(Array.from({ length: n }, (_, index) => 3 * (index + 1)));
-  const states = (await server.state()).states.filter((path) => path.includes('/weights/'));
-  expect(states).toEqual(kept.map(({ state }) => state.optimizer!.path).sort());
+  expect(await states()).toEqual(kept.map(({ state }) => state.optimizer!.path).sort());
   return { ofTrainer, ofServer, orphans: orphans.size };
 }
