@@ -3,12 +3,12 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findBrowser } from '../../clients/environments/miniwob/browser.ts';
+import { freePort } from '../../shared/runtime/free-port.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folderOfDocs = join(root, 'docs/use/console');
@@ -34,14 +34,6 @@ const saidLater = [
   'Perfect, thanks! What is a quick lunch?',
 ];
 const pages = ['try', 'learning', 'turns', 'turn', 'versions', 'flow', 'people'] as const;
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { readonly port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 async function startLoop(
   folder: string,

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../shared/runtime/free-port.ts';
 import { kafkaClassPath } from './jars.ts';
 
 export type KafkaNode = {
@@ -191,17 +192,5 @@ function answers(port: number): Promise<boolean> {
     socket.once('error', () => finish(false));
     socket.once('data', () => finish(true));
     socket.once('connect', () => socket.write(apiVersions));
-  });
-}
-
-/** A free port of 127.0.0.1; it is not reserved. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
   });
 }

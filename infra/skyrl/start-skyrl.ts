@@ -2,10 +2,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '../../shared/lang/is-running.ts';
+import { freePort } from '../../shared/runtime/free-port.ts';
 import { type SkyrlPlatform, skyrlCache, skyrlEnvironment } from './install.ts';
 
 export type SkyrlSettings = {
@@ -231,14 +231,4 @@ function processesOf(root: number): readonly { readonly pid: number; readonly co
   const below = (pid: number): typeof all =>
     all.filter(({ parent }) => parent === pid).flatMap((one) => [one, ...below(one.pid)]);
   return below(root);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

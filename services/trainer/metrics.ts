@@ -39,7 +39,8 @@ export const createTrainerMetrics = (registry: Registry) => {
     }),
     progress: new Gauge({
       name: 'clawloop_trainer_progress_ratio',
-      help: 'share of samples that the running step has trained on; 0 if none runs',
+      help: 'share of samples that the running step of an adapter has trained on; absent if none runs',
+      labelNames: ['adapter'],
       registers,
     }),
     lastStep: new Gauge({

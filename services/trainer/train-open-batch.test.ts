@@ -199,6 +199,24 @@ test('a candidate that fails its gate is kept but not promoted', async () => {
   });
 });
 
+test('states of failed attempts are removed from the server; what stays there stays noted', async () => {
+  const away = new Set(['tinker://b/weights/x']);
+  const removed: string[] = [];
+  const removeState = async (path: string) => {
+    if (away.has(path)) throw new Error('the server is away');
+    removed.push(path);
+  };
+  const attempts = openCheckpointStore(store).attempts(nameOf(batch(1)));
+  for (const model of ['a', 'b']) await attempts.note(`tinker://${model}/weights/x`);
+  await train(1, { runner: { run: toyRunner, removeState } });
+  expect(removed).toEqual(['tinker://a/weights/x']);
+  expect(await attempts.notes()).toContain('tinker://b/weights/x');
+  away.clear();
+  await train(1, { runner: { run: toyRunner, removeState } });
+  expect(removed).toContain('tinker://b/weights/x');
+  expect(await attempts.notes()).toEqual([]);
+});
+
 test('a candidate that is not finite leaves no checkpoint', async () => {
   await trainOpenBatch(training(), batch(1, { learningRate: 1e39 }), never);
   expect(eventIds()).toEqual(['1/rejected']);

@@ -61,26 +61,29 @@ export async function trainOpenBatch(
 ): Promise<Outcome> {
   const outcome = await settle(training, batch, signal);
   await training.log.append(outcomeEvents(batch, outcome, utcNow()));
-  await removeLeftStates(training, batch, outcome);
-  await training.store.attempts(nameOf(batch)).clear();
+  // what could not be removed stays noted for the pruner
+  if (await removeLeftStates(training, batch, outcome)) await training.store.attempts(nameOf(batch)).clear();
   return outcome;
 }
 
-/** Removes what the attempts saved on a server, except the state of the version. */
+/** Removes what the attempts saved on a server, except the state of the version; false if the server still has some. */
 async function removeLeftStates(
   { store, runner, logger }: Training,
   batch: Batch,
   outcome: Outcome,
-): Promise<void> {
+): Promise<boolean> {
   const kept = outcome.kind === 'trained' ? outcome.state.optimizer?.path : undefined;
   const left = (await store.attempts(nameOf(batch)).notes()).filter((path) => path !== kept);
+  let isClean = true;
   for (const path of left)
     await runner.removeState?.(path).catch((error: unknown) => {
+      isClean = false;
       logger.warn(
         { err: error, batch: batch.batchId, path },
-        'could not remove a state on the training server',
+        'could not remove a state on the training server; will retry after the next batch',
       );
     });
+  return isClean;
 }
 
 async function settle(training: Training, batch: Batch, signal: AbortSignal): Promise<Outcome> {

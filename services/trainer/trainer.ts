@@ -4,6 +4,7 @@ import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import { openDraft, type Rows } from '../../shared/log/rows.ts';
 import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import type { Retention } from '../../shared/policy/checkpoints/prune.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -69,7 +70,11 @@ export function createTrainer(options: Options) {
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) endedBatches.delete(before.batchId);
       if (settled || !prunedAdapters.has(subject)) {
-        const retention = { lineage: lineage(view, head), openParent: view.open?.parent };
+        const retention = {
+          lineage: lineage(view, head),
+          openParent: view.open?.parent,
+          settled: view.open === null ? view.n : view.n - 1,
+        };
         void removeOldCheckpoints(options, subject, retention);
       }
       prunedAdapters.add(subject);
@@ -85,13 +90,14 @@ export function createTrainer(options: Options) {
     const store = openCheckpointStore(options.storeOf(adapter));
     const { batchId, n, parent } = batch;
     logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training started');
+    metrics.progress.set({ adapter }, 0);
     const training: Training = {
       ...options,
       store,
       parent: parents.get(adapter)?.parent,
       holdsVersions: parents.get(adapter)?.holdsVersions ?? false,
       isParentHead: () => heads.get(adapter) === parent,
-      onProgress: createProgressListener(options, batchId),
+      onProgress: createProgressListener(options, batch),
       onStep: (step) => countStep(metrics, batch, step),
     };
     try {
@@ -109,7 +115,7 @@ export function createTrainer(options: Options) {
       else logger.error({ err: error, batch: batchId }, 'training attempt failed; will retry');
       throw error;
     } finally {
-      metrics.progress.set(0);
+      metrics.progress.remove({ adapter });
     }
   };
 
@@ -119,14 +125,14 @@ export function createTrainer(options: Options) {
 async function removeOldCheckpoints(
   { storeOf, keep, logger, runner }: Pick<Options, 'storeOf' | 'keep' | 'logger' | 'runner'>,
   adapter: string,
-  retention: { readonly lineage: readonly number[]; readonly openParent: number | undefined },
+  retention: Omit<Retention, 'keep'>,
 ): Promise<void> {
   try {
     const gone = await openCheckpointStore(storeOf(adapter)).prune(
       { keep, ...retention },
-      async (released) => {
-        for (const { state } of released)
-          if (state.optimizer !== undefined) await runner.removeState?.(state.optimizer.path);
+      async ({ released, notes }) => {
+        const ofVersions = released.flatMap(({ state: { optimizer } }) => optimizer?.path ?? []);
+        for (const path of [...ofVersions, ...notes]) await runner.removeState?.(path);
       },
     );
     if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
@@ -137,11 +143,15 @@ async function removeOldCheckpoints(
 
 function createProgressListener(
   { metrics, logger }: Pick<Options, 'metrics' | 'logger'>,
-  batch: string,
+  { batchId, adapter }: BatchSubmitted['data'],
 ): Training['onProgress'] {
-  const report = progressReport((progress) => logger.info({ batch, ...progress }, 'step'), monotonicNow);
+  const report = progressReport(
+    (progress) => logger.info({ batch: batchId, ...progress }, 'step'),
+    monotonicNow,
+  );
   return (progress) => {
-    if (progress.phase === 'training') metrics.progress.set(progress.samples / progress.of);
+    const { phase, samples, of } = progress;
+    if (phase === 'training') metrics.progress.set({ adapter }, samples / of);
     report(progress);
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SESSION_TIMEOUT_MS } from '../../test/tinker-fakes/fake-sessions.ts';
 import { type TinkerFake, tinkerFake } from '../../test/tinker-fakes/tinker-fake.ts';
 import { openTrainingServer, type TrainingServerSettings } from './open-training-server.ts';
 import type { ServerSequence } from './training-server.ts';
@@ -29,6 +30,24 @@ test('a session says what it is for, beats until it is closed, and takes its mod
   await expect.poll(() => known.beats).toBeGreaterThan(2);
   await session.close();
   expect(fake.models().length).toBe(0);
+});
+
+test('the models of a killed client go, and those of a client that beats stay', async () => {
+  // no second heartbeat, as from a killed client
+  const killed = await open({ heartbeatMs: 2 ** 30 }).openSession({}, live());
+  expect(fake.sessions.get(killed.id)!.beats).toBe(1);
+  await killed.createModel({ rank: 2, seed: 1 });
+  const living = await open({ heartbeatMs: 5 }).openSession({}, live());
+  const kept = await living.createModel({ rank: 2, seed: 2 });
+  const known = fake.sessions.get(living.id)!;
+  for (let half = 0; half < 2; half++) {
+    expect(fake.models()).toHaveLength(2);
+    await fake.sessions.elapse(0.6 * SESSION_TIMEOUT_MS);
+    const { beats } = known;
+    await expect.poll(() => known.beats).toBeGreaterThan(beats);
+  }
+  expect(fake.models().map(({ id }) => id)).toEqual([kept.id]);
+  for (const session of [killed, living]) await session.close();
 });
 
 test('a full server is named, and has room again after an unload', async () => {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { freePort, type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
+import { type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
+import { freePort } from '../../shared/runtime/free-port.ts';
 
 export type SecuredKafka = KafkaNode & {
   /** `host:port` behind TLS and SASL PLAIN: user `clawloop`, password `a secret`. */

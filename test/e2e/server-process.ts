@@ -12,6 +12,8 @@ const Ready = z.object({ url: z.string() });
 const State = z.object({
   models: z.array(z.object({ id: z.string(), requests: z.number() })),
   states: z.array(z.string()),
+  modelsCreated: z.number(),
+  statesLoaded: z.number(),
 });
 
 /** A training server that can be killed and restarted at the same address, with its saved states. */
@@ -20,7 +22,9 @@ export type ServerProcess = {
   readonly start: () => Promise<void>;
   readonly kill: () => Promise<void>;
   readonly isRunning: () => boolean;
-  /** Models and saved states. */
+  /** So much time passes for sessions without a heartbeat. */
+  readonly elapse: (ms: number) => Promise<void>;
+  /** Models and saved states; how many models were created and states loaded since its start. */
   readonly state: () => Promise<z.output<typeof State>>;
   readonly dispose: () => Promise<void>;
 };
@@ -47,6 +51,10 @@ export async function openServerProcess(flags: readonly string[] = []): Promise<
         url = Ready.parse(JSON.parse(line)).url;
         break;
       }
+    },
+    elapse: async (ms) => {
+      const answer = await fetch(`${url}/fake/elapse`, { method: 'POST', body: JSON.stringify({ ms }) });
+      if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
     },
     state: async () => State.parse(await (await fetch(`${url}/fake/state`)).json()),
     dispose: async () => {

@@ -1,41 +1,30 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
-import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
 import { until } from './harness/clawloop.ts';
-import { openServerProcess, type ServerProcess } from './server-process.ts';
-import { openTrainerFolder, type TrainerFolder } from './trainer-process.ts';
-import { killsOnServer, onServer, serverSettings } from './trainer-server-kills.ts';
+import { killsOnServer } from './trainer-server-kills.ts';
+import { onServer, serverSettings, trainerWithServer } from './trainer-with-server.ts';
 
-let server: ServerProcess;
-let folder: TrainerFolder;
-beforeEach(async () => {
-  server = await openServerProcess();
-  folder = await openTrainerFolder(referencePath('models/qwen3-tiny'));
-});
-afterEach(async () => {
-  await folder.dispose();
-  await server.dispose();
-});
+const place = trainerWithServer();
 
 test('a replay covers no version bit for bit, and trains it again on its server on request', async () => {
-  const { start, submit, settled, replay } = folder;
-  const trainer = start(onServer(server));
+  const { start, submit, settled, replay } = place.folder;
+  const trainer = start(onServer(place.server));
   for (const n of [1, 2]) {
     await submit(n, { settings: serverSettings });
     await settled(n);
   }
   await trainer.end('SIGTERM');
   expect((await replay()).text).toMatch(/2 versions in the log, 0 replayed: .* 2 not covered/);
-  const again = await replay(onServer(server));
+  const again = await replay(onServer(place.server));
   expect(again.text).toMatch(/2 versions in the log, 2 replayed: 0 same, 2 close, 0 different/);
   expect(again.code).toBe(0);
 });
 
 test('a spent budget is named, and the batch waits for a larger one', async () => {
-  const { start, submit, settled, head } = folder;
-  const poor = start([...onServer(server), '--training-budget', '100']);
+  const { start, submit, settled, head } = place.folder;
+  const poor = start([...onServer(place.server), '--training-budget', '100']);
   await submit(1, { settings: serverSettings });
   const url = await poor.url();
   const why = async () => {
@@ -45,26 +34,29 @@ test('a spent budget is named, and the batch waits for a larger one', async () =
   await until('the ready page says why', why);
   expect(head().open).not.toBeNull();
   await poor.end('SIGTERM');
-  start([...onServer(server), '--training-budget', '1000000']);
+  start([...onServer(place.server), '--training-budget', '1000000']);
   expect(await settled(1)).toMatchObject({ head: 1 });
 });
 
 test('settings that no server can follow are refused at start', async () => {
   const refused = async (flags: readonly string[], message: RegExp) => {
-    const trainer = folder.start(flags);
+    const trainer = place.folder.start(flags);
     await until('it ended', () => trainer.child.exitCode !== null);
     expect(trainer.child.exitCode).toBe(2);
     expect(trainer.output()).toMatch(message);
   };
-  await refused([...onServer(server), '--training', 'full'], /--training full needs --training-engine local/);
+  await refused(
+    [...onServer(place.server), '--training', 'full'],
+    /--training full needs --training-engine local/,
+  );
   await refused(['--training-engine', 'tinker'], /needs --training-url/);
-  await refused([...onServer(server), '--training-model', 'other'], /does not train other/);
-  await refused([...onServer(server), '--training-dialect', 'tinker'], /needs --training-api-key/);
+  await refused([...onServer(place.server), '--training-model', 'other'], /does not train other/);
+  await refused([...onServer(place.server), '--training-dialect', 'tinker'], /needs --training-api-key/);
 });
 
 test('the state of the parent is lost: the batch waits until it is back, without a strike', async () => {
-  const { start, submit, settled, checkpoints } = folder;
-  const first = start(onServer(server));
+  const { start, submit, settled, checkpoints } = place.folder;
+  const first = start(onServer(place.server));
   await submit(1, { settings: serverSettings });
   await settled(1);
   await first.end('SIGTERM');
@@ -73,7 +65,7 @@ test('the state of the parent is lost: the batch waits until it is back, without
   const { optimizer } = version!.state;
   const lost = { ...version!.state, optimizer: { ...optimizer!, path: 'tinker://none/weights/none' } };
   await writeFile(path, JSON.stringify(lost));
-  const second = start([...onServer(server), '--max-strikes', '1']);
+  const second = start([...onServer(place.server), '--max-strikes', '1']);
   await submit(2, { settings: serverSettings });
   const url = await second.url();
   await until('the ready page says why', async () =>
@@ -84,5 +76,5 @@ test('the state of the parent is lost: the batch waits until it is back, without
 });
 
 test('trainer and server are killed at random points of a step, over several batches', async () => {
-  await killsOnServer({ folder, server }, { batches: 2, kills: 8, seed: 'several' });
+  await killsOnServer(place, { kills: 8, perBatch: 4, seed: 'several' });
 });

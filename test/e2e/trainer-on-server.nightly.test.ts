@@ -1,20 +1,15 @@
-import { afterEach, beforeEach, test } from 'vitest';
-import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
-import { openServerProcess, type ServerProcess } from './server-process.ts';
-import { openTrainerFolder, type TrainerFolder } from './trainer-process.ts';
+import { expect, test } from 'vitest';
 import { killsOnServer } from './trainer-server-kills.ts';
+import { trainerWithServer } from './trainer-with-server.ts';
 
-let server: ServerProcess;
-let folder: TrainerFolder;
-beforeEach(async () => {
-  server = await openServerProcess();
-  folder = await openTrainerFolder(referencePath('models/qwen3-tiny'));
-});
-afterEach(async () => {
-  await folder.dispose();
-  await server.dispose();
-});
+const place = trainerWithServer();
 
 test('trainer and server are killed at random points of a step, a hundred times', async () => {
-  await killsOnServer({ folder, server }, { batches: 10, kills: 100, seed: 'a hundred' });
+  const { ofTrainer, ofServer, orphans } = await killsOnServer(place, {
+    kills: 100,
+    perBatch: 10,
+    seed: 'a hundred',
+  });
+  console.log(`${ofTrainer} kills of the trainer left ${orphans} models; ${ofServer} kills of the server`);
+  expect(orphans).toBeGreaterThan(0);
 });

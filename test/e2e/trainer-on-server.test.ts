@@ -1,25 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
-import { referencePath } from '../../shared/policy/testing/reference-fixtures.ts';
-import { openServerProcess, type ServerProcess } from './server-process.ts';
 import { endedOnce, endings } from './trainer-endings.ts';
-import { openTrainerFolder, type TrainerFolder } from './trainer-process.ts';
-import { killsOnServer, onServer, serverSettings } from './trainer-server-kills.ts';
+import { killsOnServer } from './trainer-server-kills.ts';
+import { onServer, serverSettings, trainerWithServer } from './trainer-with-server.ts';
 
-let server: ServerProcess;
-let folder: TrainerFolder;
-beforeEach(async () => {
-  server = await openServerProcess();
-  folder = await openTrainerFolder(referencePath('models/qwen3-tiny'));
-});
-afterEach(async () => {
-  await folder.dispose();
-  await server.dispose();
-});
+const place = trainerWithServer();
 
 test('versions are trained on a server, each from the state of its parent', async () => {
-  const { start, submit, settled, events, checkpoints } = folder;
-  const trainer = start(onServer(server));
+  const { start, submit, settled, events, checkpoints } = place.folder;
+  const trainer = start(onServer(place.server));
   for (const n of [1, 2]) {
     await submit(n, { settings: serverSettings });
     expect(await settled(n)).toMatchObject({ head: n });
@@ -28,7 +17,7 @@ test('versions are trained on a server, each from the state of its parent', asyn
   const kept = (await openCheckpointStore(checkpoints).list()).map(({ state }) => state);
   expect(kept.map(({ optimizerStep }) => optimizerStep)).toEqual([1, 2]);
   const states = kept.map(({ optimizer }) => optimizer?.path);
-  expect((await server.state()).states).toEqual(expect.arrayContaining(states));
+  expect((await place.server.state()).states).toEqual(expect.arrayContaining(states));
   expect(kept[1]!.metrics).toMatchObject({
     meanKlSampled: expect.any(Number),
     gradientNorm: expect.any(Number),
@@ -37,9 +26,9 @@ test('versions are trained on a server, each from the state of its parent', asyn
   const metrics = await (await fetch(`${await trainer.url()}/metrics`)).text();
   expect(metrics).toMatch(/clawloop_trainer_server_tokens\{[^}]*kind="trained"[^}]*\} [1-9]/);
   expect(await trainer.end('SIGTERM')).toBe(0);
-  expect((await server.state()).models).toEqual([]);
+  expect((await place.server.state()).models).toEqual([]);
 });
 
 test('trainer and server are killed at random points of a step: every batch ends once', async () => {
-  await killsOnServer({ folder, server }, { batches: 1, kills: 4, seed: 'a handful' });
+  await killsOnServer(place, { kills: 4, perBatch: 4, seed: 'a handful' });
 });

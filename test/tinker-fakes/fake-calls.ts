@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FakeEngine } from './fake-engine.ts';
 import type { createFaults } from './fake-faults.ts';
 import { type Body, type Promises, type Result, Status } from './fake-promises.ts';
+import type { FakeSessions } from './fake-sessions.ts';
 import type { FakeTraits } from './fake-traits.ts';
 import { decodeCall, encodeLogProbs, encodeTopTokens } from './protobuf-side.ts';
 import { BadRequest, type FakeDatum, snapshot } from './trained-models.ts';
@@ -12,7 +13,7 @@ export type FakeState = {
   readonly engine: FakeEngine;
   readonly faults: ReturnType<typeof createFaults>;
   readonly promises: Promises;
-  readonly sessions: Map<string, { readonly metadata: unknown; beats: number }>;
+  readonly sessions: FakeSessions;
 };
 
 type Route = (body: Body, path: string) => Body;
@@ -105,18 +106,15 @@ function modelCalls({ traits, modelName, engine, promises, sessions }: FakeState
   const created = new Map<string, string>();
   return {
     create_session: ({ user_metadata: metadata }) => {
-      const session_id = `session_${randomUUID().slice(0, 8)}`;
-      sessions.set(session_id, { metadata, beats: 0 });
+      const session_id = sessions.open(metadata);
       return { type: 'create_session', info_message: null, error_message: null, session_id };
     },
     session_heartbeat: ({ session_id }) => {
-      const session = sessions.get(String(session_id));
-      if (session === undefined) throw new Status(404, 'Session not found');
-      session.beats += 1;
+      if (!sessions.beat(String(session_id))) throw new Status(404, 'Session not found');
       return { type: 'session_heartbeat' };
     },
     create_model: (body, path) => {
-      if (!sessions.has(String(body.session_id))) throw new Status(404, 'Session not found');
+      if (sessions.get(String(body.session_id)) === undefined) throw new Status(404, 'Session not found');
       if (body.base_model !== modelName) throw new Status(400, `Unknown model ${body.base_model}`);
       const lora = body.lora_config as Record<string, number>;
       const alpha = traits.alpha === undefined ? 32 : lora[traits.alpha]!;

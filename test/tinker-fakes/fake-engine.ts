@@ -30,7 +30,7 @@ export type HeldModel = FakeModel & {
 export function createFakeEngine(trained: TrainedModels, folder: string, mostModels: number) {
   const models = new Map<string, HeldModel>();
   const known = new Set<string>();
-  const counts = { optimizerSteps: 0 };
+  const counts = { optimizerSteps: 0, modelsCreated: 0, statesLoaded: 0 };
   const placeOf = (path: string) =>
     join(folder, `${path.replace('tinker://', '').replaceAll('/', '+')}.state`);
   mkdirSync(folder, { recursive: true });
@@ -54,6 +54,7 @@ export function createFakeEngine(trained: TrainedModels, folder: string, mostMod
       if (models.size >= mostModels)
         throw new BadRequest(`Maximum number of LoRA adapters (${mostModels + 1}) reached`);
       known.add(id);
+      counts.modelsCreated += 1;
       const { rank, alpha, seed } = settings;
       models.set(id, { ...trained.create(rank, alpha, seed), id, session, sequence: 0, requests: 0 });
     },
@@ -86,6 +87,7 @@ export function createFakeEngine(trained: TrainedModels, folder: string, mostMod
       const saved = read(path);
       if (saved === undefined) throw new BadRequest(`Checkpoint not found: ${path}`);
       if (saved.adapter.config.rank !== model.adapter.config.rank) throw new BadRequest('the rank differs');
+      counts.statesLoaded += 1;
       models.set(id, { ...model, ...saved });
     },
     archive: async (path: string): Promise<Uint8Array | undefined> => {

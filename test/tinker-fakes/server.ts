@@ -5,7 +5,8 @@ import type { DialectName } from '../../shared/tinker/training-server.ts';
 import { tinkerFake } from './tinker-fake.ts';
 
 // The fake as a process of its own, for tests that kill it. Prints its URL as one line of JSON when it is ready.
-// POST /fake/fault {fault, skip?, times?} plans a fault; GET /fake/state lists models and saved states.
+// POST /fake/fault {fault, skip?, times?} plans a fault; POST /fake/elapse {ms} lets time pass for sessions without a
+// heartbeat; GET /fake/state lists models and saved states.
 
 const { values } = parseArgs({
   options: {

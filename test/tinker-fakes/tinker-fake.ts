@@ -12,6 +12,7 @@ import { createFaults, type FakeFault } from './fake-faults.ts';
 import { answerGet } from './fake-files.ts';
 import { createFakeKeys } from './fake-keys.ts';
 import { type Body, createPromises, Status } from './fake-promises.ts';
+import { createFakeSessions } from './fake-sessions.ts';
 import { type FakeTraits, traitsOf } from './fake-traits.ts';
 import { decodeCall } from './protobuf-side.ts';
 import { sendJson } from './send.ts';
@@ -54,14 +55,11 @@ export async function tinkerFake(options: TinkerFakeOptions = {}) {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tinker-fake-states-'));
   const trained = await openTrainedModels(traits, options.reference);
   const faults = createFaults();
-  const state: FakeState = {
-    traits,
-    modelName: options.model ?? 'tiny',
-    engine: createFakeEngine(trained, folder, options.mostModels ?? 8),
-    faults,
-    promises: createPromises(faults),
-    sessions: new Map(),
-  };
+  const engine = createFakeEngine(trained, folder, options.mostModels ?? 8);
+  const promises = createPromises(faults);
+  const sessions = createFakeSessions(engine, promises);
+  const modelName = options.model ?? 'tiny';
+  const state: FakeState = { traits, modelName, engine, faults, promises, sessions };
   const requests: FakeRequest[] = [];
   const place = { requests, contextTokens: trained.policy.config.maxPositions, origin: () => urlOf(server) };
   const handle = createHandler(state, place, options);
@@ -82,24 +80,24 @@ export async function tinkerFake(options: TinkerFakeOptions = {}) {
     /** the policy behind it, for the same numbers by our own engine */
     policy: trained.policy,
     requests,
-    sessions: state.sessions,
-    models: () => [...state.engine.models.values()],
-    states: () => state.engine.states(),
-    counts: state.engine.counts,
+    sessions,
+    models: () => [...engine.models.values()],
+    states: () => engine.states(),
+    counts: engine.counts,
     fault: faults.plan,
     clearFaults: faults.clear,
     /** Lets held calls go on. */
     release: faults.release,
     /** Forgets what a killed server forgets; saved states stay. */
     restart: () => {
-      state.engine.restart();
-      state.promises.forget();
+      engine.restart();
+      promises.forget();
     },
     stop: async () => {
       faults.release();
       server.closeAllConnections();
       server.close();
-      await state.promises.settled();
+      await promises.settled();
       trained.dispose();
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     },
@@ -145,6 +143,10 @@ function createHandler(state: FakeState, place: Place, options: TinkerFakeOption
     if (path === '/fake/fault') {
       const { fault, ...when } = body as { readonly fault: FakeFault };
       faults.plan(fault, when);
+      return sendJson(response, 200, {});
+    }
+    if (path === '/fake/elapse') {
+      await state.sessions.elapse(Number(body.ms));
       return sendJson(response, 200, {});
     }
     const refusal = faults.take('refuse', path)?.fault;

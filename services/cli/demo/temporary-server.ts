@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../../shared/runtime/free-port.ts';
 import { temporaryServerEnvironment } from '../config.ts';
 import { waitUntilReady } from '../up/readiness.ts';
 
@@ -76,13 +76,4 @@ export async function startTemporaryServer(
   if (outcome === 'ready') return { url, dataFolder, stop };
   await stop();
   throw new Error(`the temporary server did not start:\n${output}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, HOST);
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

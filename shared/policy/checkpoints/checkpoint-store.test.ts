@@ -13,6 +13,7 @@ import {
   type CheckpointStore,
   checkpointName,
   openCheckpointStore,
+  type Pruned,
 } from './checkpoint-store.ts';
 import { prunable, spreadOut } from './prune.ts';
 import { type CheckpointContent, type CheckpointSummary, checkpointDigest } from './state.ts';
@@ -134,7 +135,7 @@ test('leftovers of a crashed writer are not a checkpoint and are removed after a
   await mkdir(left);
   await writeFile(join(left, 'state.json'), '{"half":');
   expect((await store.list()).map(({ name }) => name)).toEqual([nameOf(1)]);
-  const retention = { keep: 5, lineage: [1, 0], openParent: undefined };
+  const retention = { keep: 5, lineage: [1, 0], openParent: undefined, settled: 1 };
   expect(await store.prune(retention)).toEqual([]);
   const hourAgo = new Date(Date.now() - 3_700_000);
   await utimes(left, hourAgo, hourAgo);
@@ -221,7 +222,7 @@ test('dead attempts are strikes; ended and running attempts are not', async () =
   expect((await store.attempts(name).strikes()).count).toBe(3);
 
   await commit(1); // the markers are not in the way of the rename
-  expect(await store.prune({ keep: 5, lineage: [1, 0], openParent: undefined })).toEqual([
+  expect(await store.prune({ keep: 5, lineage: [1, 0], openParent: undefined, settled: 1 })).toEqual([
     `${name}.attempts`,
   ]);
   await store.attempts(name).clear();
@@ -246,7 +247,7 @@ test('a checkpoint of the same version under another name is set aside, not dele
   const [aside, ...more] = await store.setAside(nameOf(2), { foreign: false });
   expect(more).toEqual([]);
   expect((await store.list()).map(({ name }) => name)).toEqual([nameOf(1), nameOf(2)]);
-  await store.prune({ keep: 2, lineage: [2, 1, 0], openParent: undefined });
+  await store.prune({ keep: 2, lineage: [2, 1, 0], openParent: undefined, settled: 2 });
   expect(await readdir(folder)).toContain(aside);
   await rename(join(folder, aside!), join(folder, other));
   expect((await store.read(other)).state.version).toBe(2);
@@ -264,4 +265,44 @@ test('notes of the attempts stay until the batch is settled, and are no strikes'
   expect(await attempts.strikes()).toEqual({ count: 0, errors: [] });
   await attempts.clear();
   expect(await attempts.notes()).toEqual([]);
+});
+
+test('what checkpoints and settled attempts have elsewhere is removed before them; if that fails, they stay', async () => {
+  for (const version of [1, 2, 3]) await commit(version);
+  const remote = {
+    kind: 'remote' as const,
+    dialect: 'skyrl-jax',
+    url: 'http://server',
+    path: 'tinker://kept/weights/x',
+    probe: { promptIds: [1], responseIds: [2], logProbs: [-1] },
+  };
+  const { state, ...rest } = content(4);
+  await store.commit(nameOf(4), { ...rest, state: { ...state, optimizer: remote } }, clawNano);
+  await store.attempts(nameOf(4)).note('tinker://kept/weights/x');
+  await store.attempts(nameOf(4)).note('tinker://killed/weights/x');
+  const [failed, unreadable, open] = [5, 6, 7].map(nameOf) as [string, string, string];
+  for (const name of [failed, unreadable, open])
+    await store.attempts(name).note(`tinker://of-${name}/weights/x`);
+  await mkdir(join(folder, unreadable));
+  const retention = { keep: 2, lineage: [4, 3, 2, 1, 0], openParent: undefined, settled: 6 };
+  const names = async () => (await readdir(folder)).toSorted();
+
+  const before = await names();
+  const unreachable = async () => Promise.reject(new Error('the server is away'));
+  await expect(store.prune(retention, unreachable)).rejects.toThrow('away');
+  expect(await names()).toEqual(before);
+
+  const pruned: Pruned[] = [];
+  const seen: (readonly string[])[] = [];
+  const gone = await store.prune(retention, async (about) => {
+    pruned.push(about);
+    seen.push(await names());
+  });
+  expect(pruned[0]!.released.map(({ name }) => name)).toEqual([nameOf(1), nameOf(2)]);
+  const notes = ['tinker://killed/weights/x', `tinker://of-${failed}/weights/x`];
+  expect(pruned[0]!.notes.toSorted()).toEqual(notes.toSorted());
+  expect(seen).toEqual([before]);
+  const over = [nameOf(4), failed].map((name) => `${name}.attempts`);
+  expect(gone.toSorted()).toEqual([nameOf(1), nameOf(2), ...over].toSorted());
+  expect(await names()).toEqual(before.filter((name) => !gone.includes(name)));
 });

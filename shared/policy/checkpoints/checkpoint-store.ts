@@ -19,6 +19,13 @@ export { CheckpointDamaged, type StoredCheckpoint };
 /** Result of a commit; `won` is false if another writer committed the checkpoint first. */
 type Commit = { readonly won: boolean; readonly checkpoint: StoredCheckpoint };
 
+/** What is about to be removed. */
+export type Pruned = {
+  readonly released: readonly CheckpointSummary[];
+  /** of the attempts at settled batches, but for the state of a committed checkpoint */
+  readonly notes: readonly string[];
+};
+
 /** The checkpoints of one adapter, in one folder. The folder may be absent: then there are none. */
 export type CheckpointStore = {
   readonly folder: string;
@@ -43,14 +50,12 @@ export type CheckpointStore = {
    */
   setAside(kept: string, options: { readonly foreign: boolean }): Promise<readonly string[]>;
   /**
-   * Removes the checkpoints that the retention rule releases, and leftovers of crashed writers. Returns names.
+   * Removes the checkpoints that the retention rule releases, the attempts at settled batches, and leftovers of crashed
+   * writers. Returns names.
    *
-   * @param before removes what the checkpoints have elsewhere; if it rejects, nothing is removed
+   * @param before removes what all these have elsewhere; if it rejects, nothing is removed
    */
-  prune(
-    retention: Retention,
-    before?: (released: readonly CheckpointSummary[]) => Promise<void>,
-  ): Promise<readonly string[]>;
+  prune(retention: Retention, before?: (pruned: Pruned) => Promise<void>): Promise<readonly string[]>;
   /** The attempts at the step that makes this checkpoint. */
   attempts(name: string): Attempts;
   /**
@@ -144,17 +149,27 @@ class FolderStore implements CheckpointStore {
 
   async prune(
     retention: Retention,
-    before: (released: readonly CheckpointSummary[]) => Promise<void> = async () => {},
+    before: (pruned: Pruned) => Promise<void> = async () => {},
   ): Promise<readonly string[]> {
     const checkpoints = await this.list();
-    const settled = new Set(checkpoints.map(({ name }) => name + attemptsSuffix));
+    const committed = new Set(checkpoints.map(({ name }) => name + attemptsSuffix));
     const removed = [...prunable(checkpoints, retention)];
-    await before(checkpoints.filter(({ name }) => removed.includes(name)));
-    for (const name of await entriesOf(this.folder)) {
-      const isAbandoned = async () => isOlder(join(this.folder, name), LEFTOVER_MS);
-      if (settled.has(name) || (name.startsWith(temporaryPrefix) && (await isAbandoned())))
+    const released = checkpoints.filter(({ name }) => removed.includes(name));
+    const kept = new Set(checkpoints.map(({ state: { optimizer } }) => optimizer?.path));
+    const notes: string[] = [];
+    const entries = await entriesOf(this.folder);
+    for (const name of entries) {
+      // beside a checkpoint that cannot be read, the notes may name the state that it needs
+      const hasNone = !entries.includes(name.slice(0, -attemptsSuffix.length));
+      const isOver = committed.has(name) || (hasNone && Number.parseInt(name, 10) <= retention.settled);
+      if (name.endsWith(attemptsSuffix) && isOver) {
+        notes.push(...(await openAttempts(join(this.folder, name)).notes()));
+        removed.push(name);
+      }
+      if (name.startsWith(temporaryPrefix) && (await isOlder(join(this.folder, name), LEFTOVER_MS)))
         removed.push(name);
     }
+    await before({ released, notes: notes.filter((path) => !kept.has(path)) });
     for (const name of removed) await rm(join(this.folder, name), { recursive: true, force: true });
     return removed;
   }

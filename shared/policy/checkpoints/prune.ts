@@ -7,6 +7,8 @@ export type Retention = {
   readonly lineage: readonly number[];
   /** parent of the open batch */
   readonly openParent: number | undefined;
+  /** number of the last batch that has its outcome in the log; the attempts at it and before it are over */
+  readonly settled: number;
 };
 
 /** The head, and the parents of the eight promotions that verdicts can still undo. */
@@ -19,7 +21,7 @@ const NEAREST = 9;
  */
 export function prunable(
   checkpoints: readonly CheckpointSummary[],
-  { keep, lineage, openParent }: Retention,
+  { keep, lineage, openParent }: Omit<Retention, 'settled'>,
 ): readonly string[] {
   const newest = checkpoints.map(({ state }) => state.version).toSorted((a, b) => b - a);
   const kept = new Set([
