@@ -14,6 +14,7 @@ import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMetrics } from '../../shared/runtime/metrics.ts';
+import type { ConsoleDeps } from './api/console-deps.ts';
 import { createAudits } from './audits.ts';
 import { followLog } from './follow-log.ts';
 import { isForeign } from './http/door.ts';
@@ -43,7 +44,11 @@ const paused = (n: number) =>
     data: { adapter: 'default', reason: `<img src=x onerror=alert(${n})>` },
   });
 
-async function openConsole(name: string, settings: object = {}) {
+async function openConsole(
+  name: string,
+  settings: object = {},
+  logAway: ConsoleDeps['logAway'] = () => null,
+) {
   const data = dataFolder(join(folder, name));
   const config = ConsoleConfig.parse({ refreshMs: 50, ...settings });
   const model = createConsoleModel();
@@ -65,6 +70,7 @@ async function openConsole(name: string, settings: object = {}) {
     keys,
     audits: createAudits(config, stop.signal),
     cached: createCached(model.revision, () => performance.now(), 0),
+    logAway,
     stopping: stop.signal,
   };
   const figures = { turns: () => 0, progress: () => 1, listeners: () => 0 };
@@ -202,6 +208,21 @@ describe('what it reads', () => {
     expect(
       (await server.inject({ url: '/api/turns?cursor=nonsense&words=a', headers: local })).statusCode,
     ).toBe(200);
+  });
+
+  test('a log that does not answer: what was read is shown, with the time since when', async () => {
+    await log.append([paused(3)]);
+    const away = { place: 'Kafka at broker:9092', since: '2026-01-01T00:00:00.000Z' };
+    let now: typeof away | null = away;
+    const { server, reader } = await openConsole('away', {}, () => now);
+    await vi.waitFor(() => expect(reader.isCaughtUp()).toBe(true));
+    const ask = async (url: string) => JSON.parse((await server.inject({ url, headers: local })).body);
+    expect(await ask('/api/overview')).toMatchObject({ logAway: away });
+    const { decisions } = await ask('/api/versions');
+    expect(decisions[0]).toMatchObject({ data: { reason: paused(3).data.reason } });
+    expect(await ask('/api/flow')).toMatchObject({ log: null, services: [{ name: 'serving' }, {}, {}, {}] });
+    now = null;
+    expect(await ask('/api/overview')).toMatchObject({ logAway: null });
   });
 
   test('the live stream begins with the state, and ends with the console', async () => {

@@ -28,6 +28,8 @@ export type Overview = {
   readonly needsKey: boolean;
   /** 0 to 1: how much of the log has been read */
   readonly progress: number;
+  /** null: the log answers */
+  readonly logAway: { readonly place: string; readonly since: string } | null;
   readonly turns: number;
   readonly adapters: readonly AdapterState[];
   readonly cautions: readonly { readonly id: string; readonly what: string; readonly advice?: string }[];
@@ -118,12 +120,15 @@ export type Versions = {
 };
 
 export type Flow = {
-  readonly topics: readonly {
-    readonly topic: string;
-    readonly records: number;
-    readonly ends: readonly number[];
-  }[];
-  readonly folds: readonly FoldLag[];
+  /** null: the log does not answer */
+  readonly log: {
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly records: number;
+      readonly ends: readonly number[];
+    }[];
+    readonly folds: readonly FoldLag[];
+  } | null;
   readonly services: readonly ServiceState[];
   readonly letters: { readonly count: number; readonly latest: readonly DeadLetter[] };
   readonly disk: DiskUse;
