@@ -241,6 +241,20 @@ describe('what it reads', () => {
   });
 });
 
+test('an export that fails says why, and does not look like an empty one', async () => {
+  const ask = async (name: string, dataFolder: string) => {
+    const { server } = await openConsole(name, { dataFolder });
+    const { statusCode, body } = await server.inject({ url: '/api/export', headers: local });
+    return { statusCode, body };
+  };
+  const failed = await ask('no-export', join(folder, 'nowhere'));
+  expect(failed.statusCode).toBe(500);
+  expect(JSON.parse(failed.body)).toMatchObject({
+    error: { code: 'export_failed', message: expect.stringMatching(/could not be exported: .*nowhere/) },
+  });
+  expect(await ask('empty-export', folder)).toEqual({ statusCode: 200, body: '' });
+});
+
 describe('what goes to serving', () => {
   test('the key and the session are passed on, and nothing else of the request', async () => {
     const seen: unknown[] = [];

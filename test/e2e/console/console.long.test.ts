@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
@@ -6,6 +7,7 @@ import { expect, test } from 'vitest';
 import { createAccessKey, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
 import { clawloop, freePort, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
+import { rlClient } from '../rl-client.ts';
 import { describeWithBrowser, expectAccessible, tabTo } from './browser.ts';
 
 const pages = {
@@ -184,6 +186,29 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
       await show(page, name, /\d/);
       await expectAccessible(page, name);
     }
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test('an ended session with a reward is downloaded, and a download that fails says so', async () => {
+    const { page, errors } = await browser.open(`${url}/#/people`);
+    await page.click('text=Download all as JSONL');
+    await page.waitForSelector('text=There is no ended session with rewards');
+    const rl = rlClient(() => on.loop.url);
+    const { session_id: session, api_key: key } = await rl.start('eggs');
+    await rl.chat(key, 'How do I boil an egg?');
+    await rl.post('/rl/set_reward', key, { reward: 1 });
+    await rl.post('/rl/end_session', key);
+    const button = page.locator(`[aria-label="Download session ${session}"]`);
+    await button.waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    expect(download.suggestedFilename()).toBe(`${session}.jsonl`);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ session, reward: 1 }]);
+    await page.route('**/api/export*', (route) => route.abort());
+    await button.click();
+    await page.waitForSelector('[role=alert]:has-text("The console does not answer")');
+    await expectAccessible(page, 'a download that failed');
     expect(errors).toEqual([]);
     await page.context().close();
   });
