@@ -78,7 +78,7 @@ export function peoplePage(context: Context): Page {
       <td class="number">${item.turns}</td>
       <td class="number">${item.trained}</td>
       <td>${item.meanReward === null ? nothing : html`${item.rewards}, mean ${item.meanReward.toFixed(2)}`}
-        ${item.isRewarded && item.isClosed ? html`<button type="button" @click=${() => void download(item.session)} aria-label=${`Download session ${item.session}`}>JSONL</button>` : nothing}</td>
+        ${item.isRewarded && item.isClosed ? html`<button type="button" @click=${() => void download(item.session)} aria-label=${`JSONL of session ${item.session}`}>JSONL</button>` : nothing}</td>
       <td>${item.isClosed ? badge('plain', 'ended') : badge('open', 'open')}</td>
       <td>${timeOf(item.last)}</td>
     </tr>`;

@@ -199,12 +199,13 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
     await rl.chat(key, 'How do I boil an egg?');
     await rl.post('/rl/set_reward', key, { reward: 1 });
     await rl.post('/rl/end_session', key);
-    const button = page.locator(`[aria-label="Download session ${session}"]`);
+    const button = page.locator(`[aria-label="JSONL of session ${session}"]`);
     await button.waitFor();
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
     expect(download.suggestedFilename()).toBe(`${session}.jsonl`);
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ session, reward: 1 }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ reward: 1 }]);
+    expect(lines[0]).toContain(session);
     await page.route('**/api/export*', (route) => route.abort());
     await button.click();
     await page.waitForSelector('[role=alert]:has-text("The console does not answer")');
