@@ -144,10 +144,10 @@ function decisionRow({ type, time, place, data }: Decision): TemplateResult {
 const gateFigures: readonly (readonly [name: string, label: string, show: (value: number) => string])[] = [
   ['meanKl', 'KL to parent', (value) => value.toFixed(4)],
   ['klToBase', 'KL to base', (value) => value.toFixed(4)],
-  ['canaryContent', 'Keeps to the request', percent],
-  ['canarySteered', 'Meets the wish', percent],
-  ['canaryDistinct', 'Different answers', percent],
-  ['canaryEnded', 'Finished answers', percent],
+  ['canaryContent', 'On topic', percent],
+  ['canarySteered', 'Wish met', percent],
+  ['canaryDistinct', 'Different', percent],
+  ['canaryEnded', 'Finished', percent],
 ];
 
 function gateOf({ gate }: VersionChecks): Part {
@@ -165,5 +165,5 @@ function gateOf({ gate }: VersionChecks): Part {
       </tr>`,
     ),
   )}
-  <p class="quiet">Percentages are of the candidate's answers to the gate's requests. KL is in nats per token.</p>`;
+  <p class="quiet">KL is in nats per token. The shares are of the candidate's answers to the gate's requests: on topic, with the wish met, different from each other, finished.</p>`;
 }

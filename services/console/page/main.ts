@@ -103,7 +103,10 @@ function openPage(isFirst: boolean): void {
 
 const { again } = followLive({
   onChange: (change) => {
+    const before = headOf(overview);
     overview = change;
+    const head = headOf(change);
+    if (before !== undefined && head !== before) say(`v${head} is live now.`);
     const isFirst = adapter === '';
     if (isFirst) adapter = change.adapters[0]?.name ?? 'default';
     if (isFirst) openPage(true);
@@ -116,6 +119,10 @@ const { again } = followLive({
     draw();
   },
 });
+
+function headOf(of: Change | undefined): number | undefined {
+  return of?.adapters.find((one) => one.name === adapter)?.head;
+}
 
 function shell(): TemplateResult {
   const { name } = address();

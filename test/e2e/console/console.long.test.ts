@@ -38,7 +38,10 @@ const badges = (page: Page, text: RegExp) => page.locator('.bubble .badge').filt
 const talkUntilBatch = async (page: Page) => {
   for (;;) {
     await until('each turn but the last has its verdict', async () => {
-      const open = [await badges(page, /waiting for next state/), await badges(page, /waiting for verdict/)];
+      const open = [
+        await badges(page, /waiting for your reaction/),
+        await badges(page, /waiting for verdict/),
+      ];
       return open[0]! <= 1 && open[1] === 0;
     });
     if ((await badges(page, /waiting for batch|in .*batch|trained in/)) >= 2) return;
