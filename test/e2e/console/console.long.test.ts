@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAccessKey, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
-import { clawloop, freePort, until } from '../harness/clawloop.ts';
+import { clawloop, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
 import { rlClient } from '../rl-client.ts';
 import { describeWithBrowser, expectAccessible, tabTo } from './browser.ts';
+import { startWithConsole } from './start-console.ts';
 
 const pages = {
   '': /First steps|Ask something/,
@@ -61,20 +62,8 @@ const show = async (page: Page, name: string, text: RegExp) => {
 describeWithBrowser('the console in Chromium, on a running system', (browser) => {
   const on = loopOnFolder();
   let url: string;
-  const start = async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    await on.start('--console-port', String(port));
-    await until('the console is ready', () =>
-      fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-  };
-
   test('its address is printed, and each page has an empty state that anybody can use', async () => {
-    await start();
+    url = await startWithConsole(on);
     await until('the banner', () => on.loop.output().includes('ClawLoop is ready'));
     expect(on.loop.output()).toContain(`console    ${url}`);
     for (const colorScheme of ['light', 'dark'] as const) {

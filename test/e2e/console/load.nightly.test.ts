@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
-import { freePort, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
 import { startService, untilReady } from '../wiring/service-process.ts';
 import { describeWithBrowser } from './browser.ts';
+import { startWithConsole } from './start-console.ts';
 
 const CHATS = 200;
 const PAGES = 10;
@@ -35,15 +35,7 @@ describeWithBrowser('the console beside many chats', () => {
     );
   };
   const start = async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    await on.start('--console-port', String(port), '--serving-max-concurrent-per-key', '256');
-    await until('the console is ready', () =>
-      fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
+    url = await startWithConsole(on, '--serving-max-concurrent-per-key', '256');
     await on.run('learning', 'pause'); // a step would take the processor from both sides
   };
 
