@@ -14,8 +14,9 @@ import type { Change } from './api/shapes.ts';
 import { createAudits } from './audits.ts';
 import { followLog } from './follow-log.ts';
 import { createConsoleMetrics } from './metrics.ts';
-import { createCached } from './model/cached.ts';
+import { CACHED_MS, createCached } from './model/cached.ts';
 import { createConsoleModel } from './model/console-model.ts';
+import { createPace } from './pace.ts';
 import { createConsoleServer } from './server.ts';
 
 /** Ids in a message; a page that shows others asks anyway when something changed. */
@@ -91,14 +92,12 @@ async function start(): Promise<void> {
   const { port } = server.server.address() as AddressInfo;
   logger.info({ port, host: config.host }, 'listening');
 
-  /** What the last message was about. */
-  let sent = '';
+  const state = () => `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''}`;
+  const pace = createPace(state, monotonicNow, CACHED_MS);
   const tell = async (): Promise<void> => {
-    const about = `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''}`;
-    if (live.listeners() === 0 || about === sent) return;
-    const versions = model.decisions.revision() !== changed.decisions;
+    if (live.listeners() === 0 || !pace.isDue()) return;
+    const versions = pace.isRepeated() || model.decisions.revision() !== changed.decisions;
     const change: Change = { ...(await overview()), changed: { turns: [...changed.turns], versions } };
-    sent = about;
     Object.assign(changed, { turns: new Set(), decisions: model.decisions.revision() });
     live.send(change);
   };

@@ -11,33 +11,45 @@ const MOST = 30;
 
 /** Canary, watch and gate: how bad versions are stopped, with the numbers so far. */
 export function registerVersionChecks(server: FastifyInstance, deps: ConsoleDeps): void {
-  const { config, log, model } = deps;
+  const { config, log, cached } = deps;
   const settingsOf = createCheckSettings(log);
 
   server.get('/api/version-checks', async (request): Promise<VersionChecks> => {
     const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
-    const { head, decisions, versions } = model.decisions.of(adapter);
-    const watch = model.decisions.watch(adapter);
-    const partition = decisions.at(-1)?.place.partition;
+    const partition = cached(`partition ${adapter}`, () => partitionOf(deps, adapter));
     const settings = partition === undefined ? null : await settingsOf(partition);
-    const running = watch.canary();
-    return {
-      adapter,
-      head,
-      settings,
-      canary: running === undefined ? null : canaryItem(deps, running, settings?.canary?.margin ?? 0),
-      watched: watch.watched().map((version) => ({
-        ...version,
-        evidence: evidenceAgainst(version, settings?.watch?.margin ?? 0),
-      })),
-      decisions: decisions.filter(hasNumbers).slice(-MOST).reverse(),
-      gate: versions
-        .filter(({ metrics }) => Object.keys(metrics).length > 0)
-        .slice(-MOST)
-        .reverse()
-        .map(gateItem),
-    };
+    return cached(`version checks ${adapter}`, () => versionChecks(deps, adapter, settings));
   });
+}
+
+/** Of `training`; undefined: nothing was written about the adapter. */
+const partitionOf = ({ model }: ConsoleDeps, adapter: string): number | undefined =>
+  model.decisions.of(adapter).decisions.at(-1)?.place.partition;
+
+function versionChecks(
+  deps: ConsoleDeps,
+  adapter: string,
+  settings: VersionChecks['settings'],
+): VersionChecks {
+  const { head, decisions, versions } = deps.model.decisions.of(adapter);
+  const watch = deps.model.decisions.watch(adapter);
+  const running = watch.canary();
+  return {
+    adapter,
+    head,
+    settings,
+    canary: running === undefined ? null : canaryItem(deps, running, settings?.canary?.margin ?? 0),
+    watched: watch.watched().map((version) => ({
+      ...version,
+      evidence: evidenceAgainst(version, settings?.watch?.margin ?? 0),
+    })),
+    decisions: decisions.filter(hasNumbers).slice(-MOST).reverse(),
+    gate: versions
+      .filter(({ metrics }) => Object.keys(metrics).length > 0)
+      .slice(-MOST)
+      .reverse()
+      .map(gateItem),
+  };
 }
 
 const hasNumbers = ({ type, data }: Decision): boolean =>

@@ -49,7 +49,6 @@ export function createVersionWatch() {
   /** Number of the last batch when an operator chose the head: only later versions are watched. */
   let chosen = 0;
   const of = (version: number) => counted.get(version) ?? fresh(version);
-  const parentOf = (version: number) => head.versions[version]?.parent ?? null;
 
   const isCounted = (event: VerdictRecorded & InputEvent): boolean => {
     const draft = openDraft(rows);
@@ -77,7 +76,7 @@ export function createVersionWatch() {
     for (;;) {
       turns += of(at).turns;
       steps += 1;
-      const next = parentOf(at);
+      const next = parentIn(head, at);
       if (at === parent.stretch || next === null) break;
       at = next;
     }
@@ -97,31 +96,38 @@ export function createVersionWatch() {
     if (canary?.batchId !== running?.canary.batchId)
       running = canary && { canary, since: recorded, parent: noTurns, candidate: noTurns };
   };
-  /** Newest first. */
-  const watched = (): readonly WatchedVersion[] => {
-    const found: Omit<WatchedVersion, 'before'>[] = [];
-    let after = noTurns;
-    let at = head.head;
-    for (let step = 0; step < WATCHED_STEPS; step++) {
-      const parent = parentOf(at);
-      const { since, turns, bad } = of(at);
-      after = addTally(after, { turns, bad });
-      if (parent === null || at <= chosen || after.turns > MOST_TURNS) break;
-      if (since < at) found.push({ version: at, since, after });
-      at = parent;
-    }
-    return found.map((one) => ({ ...one, before: tallyBetween(one.since, one.version) }));
-  };
-  /** Verdicts on the versions of the lineage from `since` up to the parent of `version`. */
-  const tallyBetween = (since: number, version: number): Tally => {
-    let sum = noTurns;
-    for (let at = parentOf(version); at !== null && at >= since; at = parentOf(at)) {
-      const { turns, bad } = of(at);
-      sum = addTally(sum, { turns, bad });
-    }
-    return sum;
-  };
+  const watched = () => watchedVersions(head, chosen, of);
   return { on, watched, canary: (): RunningCanary | undefined => running };
+}
+
+type Lineage = Pick<HeadState, 'head' | 'versions'>;
+type CountedOf = (version: number) => Counted;
+
+const parentIn = ({ versions }: Lineage, version: number): number | null => versions[version]?.parent ?? null;
+const tallyOf = ({ turns, bad }: Tally): Tally => ({ turns, bad });
+
+/** Newest first. @param chosen only later versions are watched */
+function watchedVersions(lineage: Lineage, chosen: number, of: CountedOf): readonly WatchedVersion[] {
+  const found: WatchedVersion[] = [];
+  let after = noTurns;
+  let at = lineage.head;
+  for (let step = 0; step < WATCHED_STEPS; step++) {
+    const parent = parentIn(lineage, at);
+    const { since } = of(at);
+    after = addTally(after, tallyOf(of(at)));
+    if (parent === null || at <= chosen || after.turns > MOST_TURNS) break;
+    if (since < at) found.push({ version: at, since, before: tallyBetween(lineage, since, at, of), after });
+    at = parent;
+  }
+  return found;
+}
+
+/** Verdicts on the versions of the lineage from `since` up to the parent of `version`. */
+function tallyBetween(lineage: Lineage, since: number, version: number, of: CountedOf): Tally {
+  let sum = noTurns;
+  for (let at = parentIn(lineage, version); at !== null && at >= since; at = parentIn(lineage, at))
+    sum = addTally(sum, tallyOf(of(at)));
+  return sum;
 }
 
 /** Evidence that a watched version is worse; 1 / alpha rolls it back. */
