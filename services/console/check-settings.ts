@@ -16,19 +16,28 @@ export type CheckSettings = z.output<typeof CheckSettings>;
 /** ms; they change when the collector starts, and on Kafka their query reads a topic */
 const FRESH_MS = 60_000;
 
-/** Reads the settings in force for a partition of `training`, at most once a minute. */
-export function createCheckSettings(log: Pick<EventLog, 'stretches'>, now: () => number = monotonicNow) {
-  let read: { readonly at: number; readonly stretches: ReturnType<EventLog['stretches']> } | undefined;
+type Stretches = Awaited<ReturnType<EventLog['stretches']>>;
+
+/** Reads the settings in force for a partition of `training`, at most once a minute, and not while the log is away. */
+export function createCheckSettings(
+  log: Pick<EventLog, 'stretches'>,
+  isAway: () => boolean,
+  now: () => number = monotonicNow,
+) {
+  let known: Stretches = [];
+  let reading: { readonly at: number; readonly done: Promise<void> } | undefined;
+  const read = async (): Promise<void> => {
+    // without an answer the known ones stay, and the next page asks again
+    known = await log.stretches('submit').catch(() => known);
+    if (known.length === 0) reading = undefined;
+  };
   /** null: no batch was decided about yet, or the log does not answer */
   return async (partition: number): Promise<CheckSettings | null> => {
-    if (read === undefined || now() - read.at > FRESH_MS)
-      read = { at: now(), stretches: log.stretches('submit') };
-    const stretches = await read.stretches.catch(() => {
-      read = undefined;
-      return [];
-    });
-    if (stretches.length === 0) read = undefined;
-    const last = stretches.findLast((stretch) => stretch.partition === partition);
+    if (!isAway()) {
+      if (reading === undefined || now() - reading.at > FRESH_MS) reading = { at: now(), done: read() };
+      await reading.done;
+    }
+    const last = known.findLast((stretch) => stretch.partition === partition);
     return CheckSettings.safeParse(last?.settings).data ?? null;
   };
 }

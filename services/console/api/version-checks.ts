@@ -11,8 +11,8 @@ const MOST = 30;
 
 /** Canary, watch and gate: how bad versions are stopped, with the numbers so far. */
 export function registerVersionChecks(server: FastifyInstance, deps: ConsoleDeps): void {
-  const { config, log, cached } = deps;
-  const settingsOf = createCheckSettings(log);
+  const { config, log, cached, logAway } = deps;
+  const settingsOf = createCheckSettings(log, () => logAway() !== null);
 
   server.get('/api/version-checks', async (request): Promise<VersionChecks> => {
     const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
