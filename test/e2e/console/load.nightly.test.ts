@@ -14,6 +14,15 @@ const PAGES = 10;
 const ROUNDS = 4;
 const KILLS = 20;
 
+const at = (values: readonly number[], share: number) =>
+  [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
+
+/** Of the console so far. */
+async function processorSeconds(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
+}
+
 describeWithBrowser('the console beside many chats', () => {
   const on = loopOnFolder();
   let url: string;
@@ -61,15 +70,19 @@ describeWithBrowser('the console beside many chats', () => {
     );
     const { console: pid } = await on.loop.pids();
     await chatAll(CHATS); // warm
+    const processorBefore = await processorSeconds(url);
     const times: Record<'without' | 'with', number[]> = { without: [], with: [] };
     for (let round = 0; round < ROUNDS; round++)
       for (const name of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
         process.kill(pid!, name === 'with' ? 'SIGCONT' : 'SIGSTOP');
-        times[name].push(...(await chatAll(CHATS)));
+        const round = await chatAll(CHATS);
+        console.log(`${name}: median ${Math.round(at(round, 0.5))} ms`);
+        times[name].push(...round);
       }
     process.kill(pid!, 'SIGCONT');
-    const at = (values: readonly number[], share: number) =>
-      [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
+    const processor = (await processorSeconds(url)) - processorBefore;
+    const chats = 2 * ROUNDS * CHATS;
+    console.log(`the console took ${processor.toFixed(1)} s of a processor for ${chats} chats`);
     for (const share of [0.5, 0.95])
       console.log(
         `${100 * share} %: ${Math.round(at(times.without, share))} ms without, ${Math.round(at(times.with, share))} ms with, ratio ${(at(times.with, share) / at(times.without, share)).toFixed(3)}`,
