@@ -50,9 +50,14 @@ describeWithBrowser('the console beside many chats', () => {
 
   test('200 concurrent chats take as long with ten open pages as without the console', async () => {
     await start();
-    // people open pages on other machines: here the browser takes only what nobody else wants
+    // people open pages on other machines: here the browser takes only what nobody else wants. Its many threads take
+    // a part of two busy cores even at the lowest priority, so they run in the idle class where the system has it.
     const path = join(on.folder, 'browser');
-    writeFileSync(path, `#!/bin/sh\nexec nice -n 19 '${findBrowser(undefined)}' "$@"\n`);
+    const run = `'${findBrowser(undefined)}' "$@"`;
+    writeFileSync(
+      path,
+      `#!/bin/sh\ncommand -v chrt > /dev/null && exec chrt --idle 0 ${run}\nexec nice -n 19 ${run}\n`,
+    );
     chmodSync(path, 0o755);
     const { chromium } = await import('playwright-core');
     const browser = await chromium.launch({
