@@ -10,7 +10,7 @@ import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
-import { isChangeOfMind } from './changes-of-mind.ts';
+import { isChangeOfMind } from '../../shared/wishes/changes-of-mind.ts';
 import type { WatchSettings } from './fold-settings.ts';
 import { envelopeOf } from './source.ts';
 

@@ -46,6 +46,11 @@ export const ConsoleError = errorTable({
   },
   /** Thrown when an audit or export already runs. */
   BUSY: { status: 409, type: 'invalid_request_error', message: '{what} is already running.' },
+  EXPORT_FAILED: {
+    status: 500,
+    type: 'server_error',
+    message: 'The sessions could not be exported: {detail}',
+  },
   SERVING_DOWN: {
     status: 502,
     type: 'server_error',

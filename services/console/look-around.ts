@@ -88,10 +88,12 @@ export function askServices(config: ConsoleConfig): Promise<readonly ServiceStat
       if (address === 'unknown') return unknown(name);
       const url = address.replace(/\/+$/, '');
       const hasQueue = withQueue.has(name);
-      const [ready, metrics, jobs] = await Promise.all([
+      const hasBoard = hasQueue && config.queue === 'redis';
+      const [ready, metrics, jobs, board] = await Promise.all([
         ask(`${url}/readyz`),
         name === 'serving' ? undefined : ask(`${url}/metrics`),
         hasQueue ? ask(`${url}/jobs`) : undefined,
+        hasBoard ? ask(`${url}/board`) : undefined,
       ]);
       return {
         name,
@@ -99,7 +101,8 @@ export function askServices(config: ConsoleConfig): Promise<readonly ServiceStat
         ...stateOf(ready),
         obligations: obligationsIn(metrics?.text ?? ''),
         queue: queueIn(jobs?.text),
-        board: hasQueue && config.queue === 'redis' ? `${url}/board` : null,
+        // it asks for its key; without one in the settings there is no board
+        board: board === undefined || board.status === 404 ? null : `${url}/board`,
       };
     }),
   );
@@ -116,11 +119,11 @@ const unknown = (name: string): ServiceState => ({
   board: null,
 });
 
-type Answer = { readonly ok: boolean; readonly text: string };
+type Answer = { readonly ok: boolean; readonly status: number; readonly text: string };
 
 const ask = (url: string): Promise<Answer | undefined> =>
   fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS), redirect: 'error' }).then(
-    async (response) => ({ ok: response.ok, text: await response.text() }),
+    async (response) => ({ ok: response.ok, status: response.status, text: await response.text() }),
     () => undefined,
   );
 

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { keyOf } from '../../shared/config/configured-key.ts';
 import { ConsoleConfig } from '../../shared/config/console.ts';
+import { topics } from '../../shared/events/define-event.ts';
 import { every } from '../../shared/lang/async.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { isLoopback } from '../../shared/runtime/is-loopback.ts';
@@ -8,12 +9,14 @@ import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
 import { lowerPriority } from '../../shared/runtime/lower-priority.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { Refusal } from '../../shared/runtime/refusal.ts';
+import { watchLog } from '../../shared/runtime/watch-log.ts';
 import type { Change } from './api/shapes.ts';
 import { createAudits } from './audits.ts';
 import { followLog } from './follow-log.ts';
 import { createConsoleMetrics } from './metrics.ts';
-import { createCached } from './model/cached.ts';
+import { CACHED_MS, createCached } from './model/cached.ts';
 import { createConsoleModel } from './model/console-model.ts';
+import { createPace } from './pace.ts';
 import { createConsoleServer } from './server.ts';
 
 /** Ids in a message; a page that shows others asks anyway when something changed. */
@@ -21,7 +24,7 @@ const NAMED = 50;
 
 lowerPriority();
 const service = await openService('console', ConsoleConfig);
-const { config, log, logger, shutdown, data } = service;
+const { config, log, logger, shutdown, data, place } = service;
 
 const model = createConsoleModel();
 /** Turns and versions that changed since the last message. */
@@ -48,6 +51,18 @@ async function start(): Promise<void> {
     refreshMs: config.refreshMs,
     signal: shutdown,
   });
+  const metrics = createConsoleMetrics(service.metrics, {
+    turns: model.turns.size,
+    progress: reader.progress,
+    listeners: () => live.listeners(),
+  });
+  const watch = watchLog({
+    look: () => Promise.all(topics.map(log.ends)),
+    place,
+    wait: metrics.logWait,
+    logger,
+    signal: shutdown,
+  });
   const deps = {
     config,
     log,
@@ -57,16 +72,13 @@ async function start(): Promise<void> {
     keys,
     audits: createAudits(config, shutdown),
     cached: createCached(model.revision, monotonicNow),
+    logAway: () => awayOf(watch.awaySince()),
     stopping: shutdown,
   };
-  const metrics = createConsoleMetrics(service.metrics, {
-    turns: model.turns.size,
-    progress: reader.progress,
-    listeners: () => live.listeners(),
-  });
   const { server, live, overview } = await createConsoleServer(deps, {
     readiness: () =>
-      reader.isCaughtUp() ? undefined : `reading the log: ${Math.floor(100 * reader.progress())} %`,
+      watch.missing() ??
+      (reader.isCaughtUp() ? undefined : `reading the log: ${Math.floor(100 * reader.progress())} %`),
     registry: service.metrics,
     logger,
     metrics,
@@ -80,14 +92,12 @@ async function start(): Promise<void> {
   const { port } = server.server.address() as AddressInfo;
   logger.info({ port, host: config.host }, 'listening');
 
-  /** What the last message was about. */
-  const sent = { revision: -1, progress: 0 };
+  const state = () => `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''}`;
+  const pace = createPace(state, monotonicNow, CACHED_MS);
   const tell = async (): Promise<void> => {
-    const [revision, progress] = [model.revision(), reader.progress()];
-    if (live.listeners() === 0 || (revision === sent.revision && progress === sent.progress)) return;
-    const versions = model.decisions.revision() !== changed.decisions;
+    if (live.listeners() === 0 || !pace.isDue()) return;
+    const versions = pace.isRepeated() || model.decisions.revision() !== changed.decisions;
     const change: Change = { ...(await overview()), changed: { turns: [...changed.turns], versions } };
-    Object.assign(sent, { revision, progress });
     Object.assign(changed, { turns: new Set(), decisions: model.decisions.revision() });
     live.send(change);
   };
@@ -96,5 +106,7 @@ async function start(): Promise<void> {
     [() => server.close(), async () => live.close()],
   );
 }
+
+const awayOf = (since: string | undefined) => (since === undefined ? null : { place, since });
 
 await start();

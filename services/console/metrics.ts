@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { createLogWait } from '../../shared/runtime/watch-log.ts';
 
 /** @param figures read when somebody asks */
 export function createConsoleMetrics(
@@ -26,6 +27,7 @@ export function createConsoleMetrics(
   );
   gauge('clawloop_console_listeners', 'open pages that follow the log', figures.listeners);
   return {
+    logWait: createLogWait(registry),
     requests: new Counter({
       name: 'clawloop_console_requests_total',
       help: 'requests of pages and programs',

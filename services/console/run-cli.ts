@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { z } from 'zod';
+import { childEnvironment } from '../../shared/config/child-environment.ts';
 import { CliConfig } from '../../shared/config/cli.ts';
 import { describeService } from '../../shared/config/common.ts';
 import type { ConsoleConfig } from '../../shared/config/console.ts';
@@ -23,7 +24,7 @@ export function startCli(argv: readonly string[], config: ConsoleConfig): ChildP
   );
   const child = spawn(process.execPath, [...process.execArgv, cli, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+    env: childEnvironment(environment),
   });
   if (child.pid !== undefined) lowerPriority(child.pid);
   return child;

@@ -14,6 +14,7 @@ import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMetrics } from '../../shared/runtime/metrics.ts';
+import type { ConsoleDeps } from './api/console-deps.ts';
 import { createAudits } from './audits.ts';
 import { followLog } from './follow-log.ts';
 import { isForeign } from './http/door.ts';
@@ -43,7 +44,11 @@ const paused = (n: number) =>
     data: { adapter: 'default', reason: `<img src=x onerror=alert(${n})>` },
   });
 
-async function openConsole(name: string, settings: object = {}) {
+async function openConsole(
+  name: string,
+  settings: object = {},
+  logAway: ConsoleDeps['logAway'] = () => null,
+) {
   const data = dataFolder(join(folder, name));
   const config = ConsoleConfig.parse({ refreshMs: 50, ...settings });
   const model = createConsoleModel();
@@ -65,6 +70,7 @@ async function openConsole(name: string, settings: object = {}) {
     keys,
     audits: createAudits(config, stop.signal),
     cached: createCached(model.revision, () => performance.now(), 0),
+    logAway,
     stopping: stop.signal,
   };
   const figures = { turns: () => 0, progress: () => 1, listeners: () => 0 };
@@ -204,6 +210,21 @@ describe('what it reads', () => {
     ).toBe(200);
   });
 
+  test('a log that does not answer: what was read is shown, with the time since when', async () => {
+    await log.append([paused(3)]);
+    const away = { place: 'Kafka at broker:9092', since: '2026-01-01T00:00:00.000Z' };
+    let now: typeof away | null = away;
+    const { server, reader } = await openConsole('away', {}, () => now);
+    await vi.waitFor(() => expect(reader.isCaughtUp()).toBe(true));
+    const ask = async (url: string) => JSON.parse((await server.inject({ url, headers: local })).body);
+    expect(await ask('/api/overview')).toMatchObject({ logAway: away });
+    const { decisions } = await ask('/api/versions');
+    expect(decisions[0]).toMatchObject({ data: { reason: paused(3).data.reason } });
+    expect(await ask('/api/flow')).toMatchObject({ log: null, services: [{ name: 'serving' }, {}, {}, {}] });
+    now = null;
+    expect(await ask('/api/overview')).toMatchObject({ logAway: null });
+  });
+
   test('the live stream begins with the state, and ends with the console', async () => {
     const { server, live } = await openConsole('live');
     await server.listen({ host: '127.0.0.1', port: 0 });
@@ -218,6 +239,20 @@ describe('what it reads', () => {
     await expect(reader.read().then(({ done }) => done)).resolves.toBe(true);
     await server.close();
   });
+});
+
+test('an export that fails says why, and does not look like an empty one', async () => {
+  const ask = async (name: string, dataFolder: string) => {
+    const { server } = await openConsole(name, { dataFolder });
+    const { statusCode, body } = await server.inject({ url: '/api/export', headers: local });
+    return { statusCode, body };
+  };
+  const failed = await ask('no-export', join(folder, 'nowhere'));
+  expect(failed.statusCode).toBe(500);
+  expect(JSON.parse(failed.body)).toMatchObject({
+    error: { code: 'export_failed', message: expect.stringMatching(/could not be exported: .*nowhere/) },
+  });
+  expect(await ask('empty-export', folder)).toEqual({ statusCode: 200, body: '' });
 });
 
 describe('what goes to serving', () => {

@@ -10,6 +10,7 @@ import { createOverview, registerOverview } from './api/overview.ts';
 import { registerPeople } from './api/people.ts';
 import type { Change, Overview } from './api/shapes.ts';
 import { registerTurns } from './api/turns.ts';
+import { registerVersionChecks } from './api/version-checks.ts';
 import { ConsoleError } from './errors.ts';
 import { guardRoutes } from './http/door.ts';
 import { type LiveHub, registerLive } from './http/live.ts';
@@ -63,6 +64,7 @@ export async function createConsoleServer(deps: ConsoleDeps, options: Options): 
   registerOverview(server, overview);
   registerTurns(server, deps);
   registerLearning(server, deps);
+  registerVersionChecks(server, deps);
   registerFlow(server, deps);
   registerPeople(server, deps);
   registerServing(server, config.servingUrl);

@@ -12,14 +12,17 @@ import type { Mode, Target } from '../chaos/services/plan.ts';
 import { until } from '../e2e/harness/clawloop.ts';
 
 export type RecoveryRow = {
-  readonly killed: Target;
+  readonly killed: Writer;
   /** ms, median and worst; null: this mode has no such process */
   readonly embedded: readonly [number, number] | null;
   readonly brokers: readonly [number, number] | null;
 };
 
+/** The console writes nothing. */
+type Writer = Exclude<Target, 'console'>;
+
 /** A target works again when a fact of these types arrives. */
-const workOf: Readonly<Record<Target, readonly ClawLoopEvent['type'][]>> = {
+const workOf: Readonly<Record<Writer, readonly ClawLoopEvent['type'][]>> = {
   serving: ['interaction.completed'],
   collector: ['turn.completed', 'turn.skipped'],
   judge: ['vote.cast'],
@@ -40,8 +43,8 @@ export async function benchRecovery(): Promise<readonly RecoveryRow[]> {
   const embedded = await recover('embedded', ['serving', 'collector', 'judge', 'trainer']);
   const missing = whyNoBrokers();
   if (missing !== undefined) console.log(`without Kafka and Redis: ${missing}`);
-  const all: readonly Target[] = ['serving', 'collector', 'judge', 'trainer', 'kafka', 'redis'];
-  const brokers = missing === undefined ? await recover('brokers', all) : new Map<Target, number[]>();
+  const all: readonly Writer[] = ['serving', 'collector', 'judge', 'trainer', 'kafka', 'redis'];
+  const brokers = missing === undefined ? await recover('brokers', all) : new Map<Writer, number[]>();
   const rows = all.map((killed) => ({
     killed,
     embedded: figures(embedded.get(killed)),
@@ -58,7 +61,7 @@ export async function benchRecovery(): Promise<readonly RecoveryRow[]> {
   return rows;
 }
 
-async function recover(mode: Mode, targets: readonly Target[]): Promise<ReadonlyMap<Target, number[]>> {
+async function recover(mode: Mode, targets: readonly Writer[]): Promise<ReadonlyMap<Writer, number[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-recovery-'));
   const closing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   try {
@@ -80,7 +83,7 @@ async function recover(mode: Mode, targets: readonly Target[]): Promise<Readonly
     closing.push(crowd.stop);
     await until('a version was trained', () => watch.ledger.promoted().length > 0);
     const injector = createInjector(deployment);
-    const took = new Map<Target, number[]>();
+    const took = new Map<Writer, number[]>();
     for (let round = 0; round < ROUNDS; round += 1)
       for (const target of targets) {
         const from = performance.now();

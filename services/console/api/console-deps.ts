@@ -6,6 +6,7 @@ import type { createAudits } from '../audits.ts';
 import type { LogReader } from '../follow-log.ts';
 import type { Cached } from '../model/cached.ts';
 import type { ConsoleModel } from '../model/console-model.ts';
+import type { Overview } from './shapes.ts';
 
 /** Everything the routes need from the process: main.ts opens it and passes it to all of them. */
 export type ConsoleDeps = {
@@ -17,5 +18,6 @@ export type ConsoleDeps = {
   readonly keys: KnownKeys;
   readonly audits: ReturnType<typeof createAudits>;
   readonly cached: Cached;
+  readonly logAway: () => Overview['logAway'];
   readonly stopping: AbortSignal;
 };

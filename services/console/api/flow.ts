@@ -2,26 +2,35 @@ import type { FastifyInstance } from 'fastify';
 import { topics } from '../../../shared/events/define-event.ts';
 import { sum } from '../../../shared/lang/numbers.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import { ConsoleError } from '../errors.ts';
 import { askServices, diskUse, lagOfFolds } from '../look-around.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import type { Flow } from './shapes.ts';
 
-/** LETTERS per answer */
+/** Letters per answer */
 const LETTERS = 50;
 
 /** Topics, folds, services, disk and audit: looked at when a page asks, at most once per second. */
 export function registerFlow(server: FastifyInstance, deps: ConsoleDeps): void {
-  const { config, data, log, model, audits } = deps;
-  const look = async (): Promise<Omit<Flow, 'letters' | 'audit' | 'queue'>> => {
-    const [services, folds, disk, ends] = await Promise.all([
-      askServices(config),
+  const { config, data, log, model, audits, logAway } = deps;
+  const lookAtLog = async (): Promise<Flow['log']> => {
+    if (logAway() !== null) return null;
+    const [folds, ends] = await Promise.all([
       lagOfFolds(log),
-      diskUse(data, model.firstTime()),
       Promise.all(topics.map((topic) => log.ends(topic))),
     ]);
     const counted = topics.map((topic, index) => ({ topic, records: sum(ends[index]!), ends: ends[index]! }));
-    return { topics: counted, folds, services, disk };
+    return { topics: counted, folds };
+  };
+  const look = async (): Promise<Pick<Flow, 'log' | 'services' | 'disk'>> => {
+    const [inLog, services, disk] = await Promise.all([
+      lookAtLog().catch((error: unknown) => {
+        if (isLogError(error, 'LogUnavailable')) return null;
+        throw error;
+      }),
+      askServices(config),
+      diskUse(data, model.firstTime()),
+    ]);
+    return { log: inLog, services, disk };
   };
   let [looked, at]: [ReturnType<typeof look> | undefined, number] = [undefined, 0];
 
@@ -29,7 +38,6 @@ export function registerFlow(server: FastifyInstance, deps: ConsoleDeps): void {
     if (looked === undefined || performance.now() - at > 1_000) [looked, at] = [look(), performance.now()];
     const seen = await looked.catch((error: unknown) => {
       looked = undefined;
-      if (isLogError(error, 'LogUnavailable')) throw ConsoleError.LOG_UNREADABLE({ retryAfterSeconds: 5 });
       throw error;
     });
     const { count, latest } = model.letters();

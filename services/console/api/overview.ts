@@ -20,6 +20,7 @@ export function createOverview({
   reader,
   keys,
   cached,
+  logAway,
 }: ConsoleDeps): () => Promise<Overview> {
   const { turns: table, decisions } = model;
   const counts = (): Counts => {
@@ -60,6 +61,7 @@ export function createOverview({
       clientUrl: (config.publicUrl ?? config.servingUrl).replace(/\/+$/, ''),
       needsKey: await keys.needsKey().catch(() => true),
       progress: reader.progress(),
+      logAway: logAway(),
       turns: table.size(),
       adapters: adapterNames().map((name) => adapterState(name, counted)),
       cautions: cached('cautions', model.cautions),

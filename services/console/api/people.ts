@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type AccessKey, readAccessKeys } from '../../../shared/runtime/access-keys.ts';
 import { ConsoleError } from '../errors.ts';
@@ -6,6 +8,9 @@ import { startCli } from '../run-cli.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import { pageQuery, readQuery } from './read-query.ts';
 import type { People, SessionItem, SessionPage } from './shapes.ts';
+
+/** Characters of a command's errors that are shown. */
+const ERROR_LENGTH = 500;
 
 /** Keys, the people behind them, and sessions. */
 export function registerPeople(server: FastifyInstance, deps: ConsoleDeps): void {
@@ -34,25 +39,49 @@ export function registerPeople(server: FastifyInstance, deps: ConsoleDeps): void
       throw ConsoleError.NOT_FOUND({ what: `session '${session.slice(0, 200)}'` });
     if (isExporting) throw ConsoleError.BUSY({ what: 'An export' });
     isExporting = true;
-    return sendExport(deps, session, reply).finally(() => {
+    const { output, ended } = startExport(deps, session, reply);
+    void ended.then(() => {
       isExporting = false;
     });
+    await once(output, 'readable').catch((error: Error) => {
+      throw ConsoleError.EXPORT_FAILED({ detail: error.message });
+    });
+    return reply
+      .type('application/jsonl')
+      .header('content-disposition', 'attachment; filename="sessions.jsonl"')
+      .send(output);
   });
 }
 
-/** `clawloop sessions export`: the ended sessions with rewards, as JSONL. */
-async function sendExport({ config, stopping }: ConsoleDeps, session: string, reply: FastifyReply) {
+/**
+ * `clawloop sessions export`: the ended sessions with rewards, as JSONL. The output breaks off with an error if the
+ * command fails, so that a part is never taken for the whole.
+ */
+function startExport(
+  { config, stopping }: ConsoleDeps,
+  session: string,
+  reply: FastifyReply,
+): { readonly output: PassThrough; readonly ended: Promise<void> } {
   const words = session === '' ? [] : ['--', session];
   const child = startCli(['sessions', 'export', ...words], config);
   const stop = () => child.kill('SIGTERM');
   stopping.addEventListener('abort', stop, { once: true });
   reply.raw.once('close', stop);
-  child.stderr!.resume();
-  return reply
-    .type('application/jsonl')
-    .header('content-disposition', 'attachment; filename="sessions.jsonl"')
-    .header('cache-control', 'no-store')
-    .send(child.stdout);
+  const output = child.stdout!.pipe(new PassThrough(), { end: false });
+  let errors = '';
+  child.stderr!.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-ERROR_LENGTH)));
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const end = (error: Error | undefined) => {
+    stopping.removeEventListener('abort', stop);
+    if (error === undefined) output.end();
+    else output.destroy(error);
+    resolve();
+  };
+  child.once('error', end);
+  child.once('close', (code) =>
+    end(code === 0 ? undefined : new Error(errors.trim() || `it ended with ${code}`)),
+  );
+  return { output, ended };
 }
 
 const keyItem = (key: AccessKey): People['keys'][number] => ({

@@ -1,10 +1,12 @@
 import type { AuditResult } from '../audits.ts';
+import type { CheckSettings } from '../check-settings.ts';
 import type { DiskUse, FoldLag, ServiceState } from '../look-around.ts';
 import type { DeadLetter } from '../model/console-model.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
 import type { Facets, TurnFilter } from '../model/find-turns.ts';
 import type { LearningView } from '../model/learning.ts';
 import type { Place } from '../model/place.ts';
+import type { RunningCanary, WatchedVersion } from '../model/version-watch.ts';
 import type { Explanation } from '../reasons.ts';
 
 /** What the page receives. Times are ms since 1970 or ISO texts. */
@@ -28,6 +30,8 @@ export type Overview = {
   readonly needsKey: boolean;
   /** 0 to 1: how much of the log has been read */
   readonly progress: number;
+  /** null: the log answers */
+  readonly logAway: { readonly place: string; readonly since: string } | null;
   readonly turns: number;
   readonly adapters: readonly AdapterState[];
   readonly cautions: readonly { readonly id: string; readonly what: string; readonly advice?: string }[];
@@ -117,13 +121,44 @@ export type Versions = {
   readonly verdicts: LearningView['versions'];
 };
 
-export type Flow = {
-  readonly topics: readonly {
-    readonly topic: string;
-    readonly records: number;
-    readonly ends: readonly number[];
+/** How bad versions are stopped. Evidence reaches 1 / alpha before it decides. */
+export type VersionChecks = {
+  readonly adapter: string;
+  readonly head: number;
+  /** of the collector, as the log has them; null: it has not formed a batch yet */
+  readonly settings: CheckSettings | null;
+  readonly canary:
+    | (Omit<RunningCanary, 'canary'> & {
+        readonly from: number;
+        readonly to: number;
+        readonly share: number;
+        readonly sessions: { readonly parent: number; readonly candidate: number };
+        /** that the candidate's rate of bad verdicts is higher, and that it is not higher by the margin */
+        readonly evidence: { readonly worse: number; readonly notWorse: number };
+      })
+    | null;
+  /** newest first */
+  readonly watched: readonly (WatchedVersion & { readonly evidence: number })[];
+  /** those with numbers, newest first */
+  readonly decisions: readonly Decision[];
+  /** what the gate measured, newest first */
+  readonly gate: readonly {
+    readonly version: number;
+    readonly outcome: string;
+    readonly metrics: Readonly<Record<string, number>>;
   }[];
-  readonly folds: readonly FoldLag[];
+};
+
+export type Flow = {
+  /** null: the log does not answer */
+  readonly log: {
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly records: number;
+      readonly ends: readonly number[];
+    }[];
+    readonly folds: readonly FoldLag[];
+  } | null;
   readonly services: readonly ServiceState[];
   readonly letters: { readonly count: number; readonly latest: readonly DeadLetter[] };
   readonly disk: DiskUse;

@@ -4,6 +4,7 @@ import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
 import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
 import { type Place, packPlace, unpackPlace } from './place.ts';
+import { createVersionWatch } from './version-watch.ts';
 
 /** An event of `training` that is about versions, not samples. */
 export type Decision = {
@@ -46,18 +47,23 @@ export function createDecisions() {
     },
     names: (): readonly string[] => [...adapters.keys()].sort(),
     of: (name: string) => of(name).shown(),
+    /** What the verdicts on its versions say. */
+    watch: (name: string) => of(name).watch,
     revision: () => revision,
   };
 }
 
 function createAdapter(name: string) {
   const policy = createPolicyView(name);
+  const watch = createVersionWatch();
   let decisions: Kept[] = [];
   let served: number | undefined;
   let isPaused = false;
   const turnsOf = new Map<string, number>();
-  const on = ({ event, at }: Recorded): void => {
+  const on = ({ event, at, time }: Recorded): void => {
     policy.on(event);
+    watch.on(event, time);
+    if (event.type === 'verdict.recorded') return; // one per turn
     if (event.type === 'policy.loaded') served = event.data.version;
     if (event.type === 'learning.paused') isPaused = true;
     if (event.type === 'learning.resumed') isPaused = false;
@@ -92,7 +98,7 @@ function createAdapter(name: string) {
         .map(({ packed, ...decision }): Decision => ({ ...decision, place: unpackPlace(packed) })),
     };
   };
-  return { on, shown };
+  return { on, shown, watch };
 }
 
 const shortened = (data: object): Decision['data'] =>

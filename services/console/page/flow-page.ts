@@ -34,7 +34,7 @@ export function flowPage(context: Context): Page {
     },
     changed: () => {},
     view: () =>
-      html`${whenLoaded(loader.state(), (flow) => html`${services(flow)} ${foldsOf(flow)} ${topicsOf(flow)} ${letters(flow)} ${disk(flow)} ${audit(flow)}`)}`,
+      html`${whenLoaded(loader.state(), (flow) => html`${services(flow)} ${foldsOf(flow.log)} ${topicsOf(flow.log)} ${letters(flow)} ${disk(flow)} ${audit(flow)}`)}`,
   };
 
   function letters({ letters: { count, latest } }: Flow): TemplateResult {
@@ -147,34 +147,44 @@ const foldMeaning: Readonly<Record<string, string>> = {
   trainer: 'batches to versions',
 };
 
-const foldsOf = ({ folds }: Flow): TemplateResult => html`<section><h2>Folds</h2>
-  ${table(
-    'Folds',
-    ['Fold', 'Makes', 'Reads', 'Behind', 'Problem'],
-    folds.map(
-      ({ group, reads, lag, stopped }) => html`<tr>
+const noLog = html`<p class="quiet">Unknown while the log does not answer.</p>`;
+
+const foldsOf = (log: Flow['log']): TemplateResult => html`<section><h2>Folds</h2>
+  ${
+    log === null
+      ? noLog
+      : table(
+          'Folds',
+          ['Fold', 'Makes', 'Reads', 'Behind', 'Problem'],
+          log.folds.map(
+            ({ group, reads, lag, stopped }) => html`<tr>
         <th scope="row">${group}</th>
         <td>${foldMeaning[group] ?? ''}</td>
         <td>${reads}</td>
         <td class="number">${plural(lag, 'record')}</td>
         <td>${stopped === null ? nothing : badge('bad', stopped)}</td>
       </tr>`,
-    ),
-  )}
+          ),
+        )
+  }
 </section>`;
 
-const topicsOf = ({ topics }: Flow): TemplateResult => html`<section><h2>Topics</h2>
-  ${table(
-    'Topics',
-    ['Topic', 'Records', 'Latest of each partition'],
-    topics.map(
-      ({ topic, records, ends }) => html`<tr>
+const topicsOf = (log: Flow['log']): TemplateResult => html`<section><h2>Topics</h2>
+  ${
+    log === null
+      ? noLog
+      : table(
+          'Topics',
+          ['Topic', 'Records', 'Latest of each partition'],
+          log.topics.map(
+            ({ topic, records, ends }) => html`<tr>
         <th scope="row">${topic}</th>
         <td class="number">${records.toLocaleString('en')}</td>
         <td>${ends.map((end, partition) => (end === 0 ? nothing : html`${placeLink({ topic: topic as 'turns', partition, offset: end - 1 })} `))}</td>
       </tr>`,
-    ),
-  )}
+          ),
+        )
+  }
 </section>`;
 
 const disk = ({

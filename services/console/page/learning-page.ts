@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Learning } from '../api/shapes.ts';
 import { drawShares } from './chart.ts';
+import { checksPanel } from './checks-panel.ts';
 import { get } from './client.ts';
 import type { Context, Page } from './context.ts';
 import { badge, createLoader, empty, percent, plural, table, timeOf, turnLink, whenLoaded } from './parts.ts';
@@ -8,12 +9,19 @@ import { badge, createLoader, empty, percent, plural, table, timeOf, turnLink, w
 /** Is it learning? Verdicts by version and over time, with what they allow to say. */
 export function learningPage(context: Context): Page {
   const loader = createLoader<Learning>(context.draw);
+  const checks = checksPanel(context);
   let by: 'version' | 'time' = 'version';
   const read = () => get<Learning>(`/api/learning?adapter=${encodeURIComponent(context.adapter())}`);
   return {
     title: 'Is it learning?',
-    open: () => void loader.load(read),
-    changed: () => loader.refresh(read),
+    open: () => {
+      void loader.load(read);
+      checks.open();
+    },
+    changed: () => {
+      loader.refresh(read);
+      checks.changed();
+    },
     view: () =>
       html`${whenLoaded(loader.state(), (learning) =>
         learning.all.turns === 0
@@ -23,7 +31,7 @@ export function learningPage(context: Context): Page {
             )
           : html`
               <p class="lead" data-test="sentence">${learning.sentence}</p>
-              ${figures(learning)} ${chartOf(learning)} ${complaintsOf(learning)}
+              ${figures(learning)} ${chartOf(learning)} ${checks.view()} ${complaintsOf(learning)}
             `,
       )}`,
   };

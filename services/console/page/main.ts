@@ -6,7 +6,7 @@ import { connectPage } from './connect-page.ts';
 import type { Context, Page, Question } from './context.ts';
 import { flowPage } from './flow-page.ts';
 import { learningPage } from './learning-page.ts';
-import { asFailure, type Part } from './parts.ts';
+import { asFailure, type Part, timeOf } from './parts.ts';
 import { peoplePage } from './people-page.ts';
 import { recordPage } from './record-page.ts';
 import { tryPage } from './try-page.ts';
@@ -103,7 +103,10 @@ function openPage(isFirst: boolean): void {
 
 const { again } = followLive({
   onChange: (change) => {
+    const before = headOf(overview);
     overview = change;
+    const head = headOf(change);
+    if (before !== undefined && head !== before) say(`v${head} is live now.`);
     const isFirst = adapter === '';
     if (isFirst) adapter = change.adapters[0]?.name ?? 'default';
     if (isFirst) openPage(true);
@@ -116,6 +119,10 @@ const { again } = followLive({
     draw();
   },
 });
+
+function headOf(of: Change | undefined): number | undefined {
+  return of?.adapters.find((one) => one.name === adapter)?.head;
+}
 
 function shell(): TemplateResult {
   const { name } = address();
@@ -137,7 +144,7 @@ function shell(): TemplateResult {
     </header>
     <main id="main">
       <h1 tabindex="-1">${refusal === undefined ? current().title : 'A key is needed'}</h1>
-      ${refusal === undefined ? html`${progress()} ${cautions()} ${current().view()}` : signIn(refusal)}
+      ${refusal === undefined ? html`${logAway()} ${progress()} ${cautions()} ${current().view()}` : signIn(refusal)}
     </main>
     <div class="said ${said === '' ? '' : 'shown'}" role="status" aria-live="polite">${said}</div>
     ${dialog()}
@@ -171,6 +178,11 @@ const progress = (): Part =>
   overview === undefined || overview.progress === 1
     ? nothing
     : html`<p class="caution">Reading the log: <progress max="1" .value=${overview.progress} aria-label="Reading the log"></progress> ${Math.floor(100 * overview.progress)} %</p>`;
+
+const logAway = (): Part =>
+  overview === undefined || overview.logAway === null
+    ? nothing
+    : html`<p class="caution" role="status">${overview.logAway.place} has not answered since ${timeOf(overview.logAway.since)}. Chats are still answered, and recorded later. This page shows what it read before; it goes on by itself once the log answers.</p>`;
 
 const cautions = (): Part =>
   overview === undefined || overview.cautions.length === 0

@@ -1,8 +1,20 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { Overview, People, SessionItem, SessionPage } from '../api/shapes.ts';
-import { get, request } from './client.ts';
+import { type Failure, get, request } from './client.ts';
 import type { Context, Page } from './context.ts';
-import { badge, copyable, createLoader, empty, percent, plural, table, timeOf, whenLoaded } from './parts.ts';
+import {
+  asFailure,
+  badge,
+  copyable,
+  createLoader,
+  empty,
+  failed,
+  percent,
+  plural,
+  table,
+  timeOf,
+  whenLoaded,
+} from './parts.ts';
 
 /** Adapters, keys, people, sessions, exports. */
 export function peoplePage(context: Context): Page {
@@ -10,6 +22,8 @@ export function peoplePage(context: Context): Page {
   const sessions = createLoader<SessionPage>(context.draw);
   let older: readonly SessionItem[] = [];
   let next: string | null | undefined;
+  /** of the last download */
+  let failure: Failure | undefined;
   const readPeople = () => get<People>('/api/people');
   const readSessions = () => get<SessionPage>('/api/sessions');
   const more = async (cursor: string): Promise<void> => {
@@ -25,7 +39,7 @@ export function peoplePage(context: Context): Page {
   return {
     title: 'Sessions and people',
     open: () => {
-      [older, next] = [[], undefined];
+      [older, next, failure] = [[], undefined, undefined];
       void people.load(readPeople);
       void sessions.load(readSessions);
     },
@@ -52,6 +66,7 @@ export function peoplePage(context: Context): Page {
       <h3>Exports and deletion</h3>
       <p>Sessions with rewards that have ended can be exported: tokens, logprobs, versions and rewards.
         <button type="button" @click=${() => void download('')}>Download all as JSONL</button></p>
+      ${failure === undefined ? nothing : failed(failure)}
       <p>To delete an answer, open its turn in <a href="#/turns">Turns</a>. What trained stays in the weights until you <a href="#/versions">roll back</a>.</p>
     </section>`;
   }
@@ -63,7 +78,7 @@ export function peoplePage(context: Context): Page {
       <td class="number">${item.turns}</td>
       <td class="number">${item.trained}</td>
       <td>${item.meanReward === null ? nothing : html`${item.rewards}, mean ${item.meanReward.toFixed(2)}`}
-        ${item.isRewarded && item.isClosed ? html`<button type="button" @click=${() => void download(item.session)} aria-label=${`Download session ${item.session}`}>JSONL</button>` : nothing}</td>
+        ${item.isRewarded && item.isClosed ? html`<button type="button" @click=${() => void download(item.session)} aria-label=${`JSONL of session ${item.session}`}>JSONL</button>` : nothing}</td>
       <td>${item.isClosed ? badge('plain', 'ended') : badge('open', 'open')}</td>
       <td>${timeOf(item.last)}</td>
     </tr>`;
@@ -71,8 +86,12 @@ export function peoplePage(context: Context): Page {
 
   /** By fetch, since a plain link would not carry the key. */
   async function download(session: string): Promise<void> {
+    failure = undefined;
     try {
-      const blob = await (await request(`/api/export?session=${encodeURIComponent(session)}`)).blob();
+      const answer = await request(`/api/export?session=${encodeURIComponent(session)}`);
+      const blob = await answer.blob().catch(() => {
+        throw brokenOff;
+      });
       if (blob.size === 0) return context.say('There is no ended session with rewards to export.');
       const link = document.createElement('a');
       link.href = URL.createObjectURL(blob);
@@ -80,10 +99,17 @@ export function peoplePage(context: Context): Page {
       link.click();
       URL.revokeObjectURL(link.href);
     } catch (error) {
-      context.fail(error);
+      failure = asFailure(error);
+      context.draw();
     }
   }
 }
+
+const brokenOff: Failure = {
+  status: 500,
+  code: 'broken_off',
+  message: 'The download broke off, so nothing was saved. The log of the console may say why.',
+};
 
 const adapters = (overview: Overview | undefined): TemplateResult =>
   overview === undefined

@@ -183,11 +183,15 @@ export function tryPage(context: Context): Page {
   }
 }
 
+/** The glossary's words mean little to somebody who chats for the first time. */
+const plainStage = (stage: string): string =>
+  stage === 'waiting for next state' ? 'waiting for your reaction' : stage;
+
 /** What became of the turn so far. */
 const fate = (turn: TurnItem | undefined): Part =>
   turn === undefined
     ? nothing
-    : html`${verdictBadge(turn)} ${outcomeBadge(turn)} ${turnLink(turn.id, 'why')}
+    : html`${verdictBadge(turn)} ${outcomeBadge({ ...turn, stage: plainStage(turn.stage) })} ${turnLink(turn.id, 'why')}
       ${turn.hints.length === 0 ? nothing : html`<span class="quiet">hint: ${turn.hints.join(' ')}</span>`}`;
 
 /** Turns after which nobody needs the first steps. */

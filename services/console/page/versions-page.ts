@@ -124,7 +124,7 @@ export function versionsPage(context: Context): Page {
         yes: `Roll back to v${version}`,
         run: async () => {
           await act('/serving/v1/policy/rollback', { version });
-          return `v${version} is the head now.`;
+          return `v${version} is live now.`;
         },
       });
     return html`<button type="button" @click=${open}>Roll back to v${version} …</button>`;

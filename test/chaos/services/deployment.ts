@@ -71,6 +71,7 @@ const settings: Readonly<Record<ServiceName, readonly string[]>> = {
     '5000',
   ],
   trainer: ['--owed-interval-ms', '2000'],
+  console: [],
 };
 const common = ['--session-timeout-ms', '3000'];
 
@@ -101,6 +102,7 @@ export async function startDeployment({
       collector: [],
       judge: [...queue, '--openai-base-url', judgeUrl],
       trainer: queue,
+      console: [],
     };
     const start = async (name: ServiceName, replica: number): Promise<ServiceProcess> => {
       const port = await freePort();
@@ -110,7 +112,7 @@ export async function startDeployment({
         flags: [
           '--data-folder',
           dataFolder,
-          name === 'serving' ? '--port' : '--health-port',
+          name === 'serving' || name === 'console' ? '--port' : '--health-port',
           String(port),
           ...common,
           ...broker,

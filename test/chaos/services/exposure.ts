@@ -49,6 +49,7 @@ export function openExposure(deployment: Deployment, crowd: Crowd, watch: LogWat
     collector: async () => (await transactions.count()) > 0,
     judge: async () => (await votes()).running > 0,
     trainer: () => stepsRunning() > 0,
+    console: () => crowd.openRequests() > 0, // it is about to read their facts
     kafka: async () => (await transactions.count()) > 0,
     redis: async () => (await votes()).running > 0,
   };

@@ -11,8 +11,8 @@ test('a seed always gives the same faults, another seed gives others', () => {
 });
 
 test.each([
-  ['embedded', 8, 4],
-  ['brokers', 12, 6],
+  ['embedded', 10, 5],
+  ['brokers', 14, 7],
 ] as const)(
   '%s: every process is killed equally often, and there are other faults',
   (mode, count, targets) => {

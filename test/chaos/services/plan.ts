@@ -2,7 +2,7 @@ import { createRandom, type Random } from '../histories/random.ts';
 
 /** embedded: SQLite and queues in the process; brokers: Kafka and Redis. */
 export type Mode = 'embedded' | 'brokers';
-export const serviceNames = ['serving', 'collector', 'judge', 'trainer'] as const;
+export const serviceNames = ['serving', 'collector', 'judge', 'trainer', 'console'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 export type Target = ServiceName | 'kafka' | 'redis';
 

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createAccessKey, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
-import { clawloop, freePort, until } from '../harness/clawloop.ts';
+import { clawloop, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
+import { rlClient } from '../rl-client.ts';
 import { describeWithBrowser, expectAccessible, tabTo } from './browser.ts';
+import { startWithConsole } from './start-console.ts';
 
 const pages = {
   '': /First steps|Ask something/,
@@ -36,7 +39,10 @@ const badges = (page: Page, text: RegExp) => page.locator('.bubble .badge').filt
 const talkUntilBatch = async (page: Page) => {
   for (;;) {
     await until('each turn but the last has its verdict', async () => {
-      const open = [await badges(page, /waiting for next state/), await badges(page, /waiting for verdict/)];
+      const open = [
+        await badges(page, /waiting for your reaction/),
+        await badges(page, /waiting for verdict/),
+      ];
       return open[0]! <= 1 && open[1] === 0;
     });
     if ((await badges(page, /waiting for batch|in .*batch|trained in/)) >= 2) return;
@@ -56,20 +62,8 @@ const show = async (page: Page, name: string, text: RegExp) => {
 describeWithBrowser('the console in Chromium, on a running system', (browser) => {
   const on = loopOnFolder();
   let url: string;
-  const start = async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    await on.start('--console-port', String(port));
-    await until('the console is ready', () =>
-      fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-  };
-
   test('its address is printed, and each page has an empty state that anybody can use', async () => {
-    await start();
+    url = await startWithConsole(on);
     await until('the banner', () => on.loop.output().includes('ClawLoop is ready'));
     expect(on.loop.output()).toContain(`console    ${url}`);
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -184,6 +178,30 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
       await show(page, name, /\d/);
       await expectAccessible(page, name);
     }
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test('an ended session with a reward is downloaded, and a download that fails says so', async () => {
+    const { page, errors } = await browser.open(`${url}/#/people`);
+    await page.click('text=Download all as JSONL');
+    await page.waitForSelector('text=There is no ended session with rewards');
+    const rl = rlClient(() => on.loop.url);
+    const { session_id: session, api_key: key } = await rl.start('eggs');
+    await rl.chat(key, 'How do I boil an egg?');
+    await rl.post('/rl/set_reward', key, { reward: 1 });
+    await rl.post('/rl/end_session', key);
+    const button = page.locator(`[aria-label="JSONL of session ${session}"]`);
+    await button.waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    expect(download.suggestedFilename()).toBe(`${session}.jsonl`);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ reward: 1 }]);
+    expect(lines[0]).toContain(session);
+    await page.route('**/api/export*', (route) => route.abort());
+    await button.click();
+    await page.waitForSelector('[role=alert]:has-text("The console does not answer")');
+    await expectAccessible(page, 'a download that failed');
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -3,16 +3,25 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
-import { freePort, until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
 import { startService, untilReady } from '../wiring/service-process.ts';
 import { describeWithBrowser } from './browser.ts';
+import { startWithConsole } from './start-console.ts';
 
 const CHATS = 200;
 const PAGES = 10;
 /** each round measures without and with the console */
 const ROUNDS = 4;
 const KILLS = 20;
+
+const at = (values: readonly number[], share: number) =>
+  [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
+
+/** Of the console so far. */
+async function processorSeconds(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
+}
 
 describeWithBrowser('the console beside many chats', () => {
   const on = loopOnFolder();
@@ -35,23 +44,20 @@ describeWithBrowser('the console beside many chats', () => {
     );
   };
   const start = async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    await on.start('--console-port', String(port), '--serving-max-concurrent-per-key', '256');
-    await until('the console is ready', () =>
-      fetch(`${url}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
+    url = await startWithConsole(on, '--serving-max-concurrent-per-key', '256');
     await on.run('learning', 'pause'); // a step would take the processor from both sides
   };
 
   test('200 concurrent chats take as long with ten open pages as without the console', async () => {
     await start();
-    // people open pages on other machines: here the browser takes only what nobody else wants
+    // people open pages on other machines: here the browser takes only what nobody else wants. Its many threads take
+    // a part of two busy cores even at the lowest priority, so they run in the idle class where the system has it.
     const path = join(on.folder, 'browser');
-    writeFileSync(path, `#!/bin/sh\nexec nice -n 19 '${findBrowser(undefined)}' "$@"\n`);
+    const run = `'${findBrowser(undefined)}' "$@"`;
+    writeFileSync(
+      path,
+      `#!/bin/sh\ncommand -v chrt > /dev/null && exec chrt --idle 0 ${run}\nexec nice -n 19 ${run}\n`,
+    );
     chmodSync(path, 0o755);
     const { chromium } = await import('playwright-core');
     const browser = await chromium.launch({
@@ -69,15 +75,19 @@ describeWithBrowser('the console beside many chats', () => {
     );
     const { console: pid } = await on.loop.pids();
     await chatAll(CHATS); // warm
+    const processorBefore = await processorSeconds(url);
     const times: Record<'without' | 'with', number[]> = { without: [], with: [] };
     for (let round = 0; round < ROUNDS; round++)
       for (const name of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
         process.kill(pid!, name === 'with' ? 'SIGCONT' : 'SIGSTOP');
-        times[name].push(...(await chatAll(CHATS)));
+        const round = await chatAll(CHATS);
+        console.log(`${name}: median ${Math.round(at(round, 0.5))} ms`);
+        times[name].push(...round);
       }
     process.kill(pid!, 'SIGCONT');
-    const at = (values: readonly number[], share: number) =>
-      [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!;
+    const processor = (await processorSeconds(url)) - processorBefore;
+    const chats = 2 * ROUNDS * CHATS;
+    console.log(`the console took ${processor.toFixed(1)} s of a processor for ${chats} chats`);
     for (const share of [0.5, 0.95])
       console.log(
         `${100 * share} %: ${Math.round(at(times.without, share))} ms without, ${Math.round(at(times.with, share))} ms with, ratio ${(at(times.with, share) / at(times.without, share)).toFixed(3)}`,

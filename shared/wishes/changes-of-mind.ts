@@ -1,6 +1,6 @@
-import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
-import type { Draft } from '../../shared/log/rows.ts';
-import { contradict } from '../../shared/wishes/wish-id.ts';
+import type { VerdictRecorded } from '../events/verdict-recorded.ts';
+import type { Draft } from '../log/rows.ts';
+import { contradict } from './wish-id.ts';
 
 /** `mind/<access key>`: known wishes that a person stated and did not take back. */
 type MindRow = Readonly<
