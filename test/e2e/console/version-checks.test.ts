@@ -117,6 +117,8 @@ describeWithBrowser('how bad versions are stopped, on the page', (browser) => {
     await story.verdicts(0, 18, 6);
     await story.promote(1, 0);
     await story.verdicts(1, 6, 2);
+    await page.waitForSelector('table:has-text("Since its promotion") tr:has-text("2 of 8 verdicts bad")');
+    expect(await panel(page)).toContain('6 of 24 verdicts bad (25 %), from v0 on');
     await story.promote(2, 1);
     await story.verdicts(2, 0, 20);
     await until('it is rolled back', async () =>
@@ -127,9 +129,6 @@ describeWithBrowser('how bad versions are stopped, on the page', (browser) => {
     const { figures } = rolledBack.data as { figures: { turns: number; evidence: number } };
     expect(await panel(page)).toContain(`${figures.turns} of ${figures.turns} verdicts bad (100 %)`);
     expect(await panel(page)).toContain(`${Math.round(figures.evidence)} of 100`);
-    // v1 is live again, and watched
-    await page.waitForSelector('table:has-text("Since its promotion") tr:has-text("2 of 8 verdicts bad")');
-    expect(await panel(page)).toContain('6 of 24 verdicts bad (25 %), from v0 on');
 
     await story.startCanary(3, 1);
     await story.chat('of the parent', 1);
