@@ -8,6 +8,8 @@ import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { submit } from './submit.ts';
+import { longCanaries } from './sweep-candidates.ts';
+import { createSweeper } from './sweeper.ts';
 import { sampleReady, verdictRecorded } from './testing/events.ts';
 import { brief } from './testing/run-fold.ts';
 
@@ -56,6 +58,8 @@ function onCanary(given: Partial<SubmitSettings> = {}) {
       hours += count;
     },
     view: () => headView(openDraft(rows)),
+    rows,
+    hours: () => hours,
     lines: () => emitted.slice(1).map(brief),
     last: () => emitted.at(-1)!,
   };
@@ -138,6 +142,38 @@ test('after the agreed time the same rule decides with fewer verdicts', () => {
   expect(canary.last()).toMatchObject({
     data: { reason: expect.stringMatching(/^undecided after 1 verdicts and 24 hours/) },
   });
+});
+
+test('a canary without traffic ends by the timer, at its time and not before', async () => {
+  const canary = onCanary();
+  let [now, ahead] = [0, 0];
+  const sweeper = createSweeper({
+    candidates: longCanaries(24),
+    spanMs: 60_000,
+    staleAfterMs: 1e9,
+    append: async (events) => canary.say(...events),
+    now: () => now,
+    time: () => new Date((canary.hours() + ahead) * HOUR_MS).toISOString(),
+  });
+  const sweep = (): Promise<number> => {
+    now += 60_000;
+    sweeper.owed([{ subject: adapter, partition: 0, rows: canary.rows }]);
+    return sweeper.sweep();
+  };
+  expect([await sweep(), await sweep()]).toEqual([0, 0]);
+  canary.wait(23);
+  expect(await sweep()).toBe(0);
+  ahead = 100; // the sweeper's clock jumps: the fold does not believe it
+  expect(await sweep()).toBe(1);
+  expect(canary.lines()).toEqual([]);
+  ahead = 0;
+  canary.wait(1);
+  expect(await sweep()).toBe(1);
+  expect(canary.lines()).toEqual(['promoted v1']);
+  expect(canary.last()).toMatchObject({
+    data: { reason: expect.stringMatching(/^undecided after 0 verdicts and 24 hours/) },
+  });
+  expect([await sweep(), await sweep()]).toEqual([0, 0]);
 });
 
 test('a canary ends when an operator moves the head away from its parent', () => {

@@ -6,7 +6,7 @@ import { addTally, badShare, evidenceOfWorse, noTurns, type Tally } from '../../
 import type { Canary } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import type { Draft } from '../../shared/log/rows.ts';
+import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import type { CanarySettings } from './fold-settings.ts';
 import { envelopeOf } from './source.ts';
 
@@ -26,10 +26,10 @@ type CanaryRow = {
   readonly decided?: true;
 };
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** For a log in which a canary began under settings that are gone. */
-const fallback: CanarySettings = { alpha: 0.01, margin: 0.1, turns: 200, hours: 72 };
+export const canaryFallback: CanarySettings = { alpha: 0.01, margin: 0.1, turns: 200, hours: 72 };
 
 const timeOf = ({ time, recorded }: InputEvent): number => recorded ?? Date.parse(time);
 
@@ -48,7 +48,7 @@ export function countForCanary(draft: Draft, { data }: VerdictRecorded): void {
 export function decideCanary(
   draft: Draft,
   event: InputEvent,
-  settings: CanarySettings = fallback,
+  settings: CanarySettings = canaryFallback,
 ): readonly ClawLoopEvent[] {
   const view = headView(draft);
   const canary = view.canary ?? null;
@@ -135,4 +135,13 @@ function outcomeOf(
         id: `${batchId}/rejected`,
         data: { batchId, adapter, reason: 'canary', detail: why, figures },
       });
+}
+
+/** For the sweeper, from committed rows: the canary that is on, and since when, ms since 1970; undefined: none. */
+export function runningCanary(rows: Rows): { readonly canary: Canary; readonly since: number } | undefined {
+  const draft = openDraft(rows);
+  const { canary } = headView(draft);
+  const row = draft.table<CanaryRow>('canary').get('now');
+  if (canary == null || row?.batchId !== canary.batchId || row.decided) return undefined;
+  return { canary, since: row.since };
 }

@@ -50,7 +50,7 @@ export const createCollectorMetrics = (registry: Registry) => {
     count: (events: readonly ClawLoopEvent[]): void => events.forEach(count),
     swept: new Counter({
       name: 'clawloop_collector_timers_total',
-      help: 'expired timers: idle sessions, lanes at rest, waiting samples',
+      help: 'expired timers: idle sessions, lanes at rest, waiting samples, canaries',
       labelNames: ['timer'],
       registers,
     }),
