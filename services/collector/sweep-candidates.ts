@@ -14,7 +14,9 @@ import { waitingSamples } from './submit.ts';
 const source = 'clawloop/collector';
 
 /** Creates the event of an expired timer at a given time. Undefined: it has not expired by that time. */
-export type TimedFact = (time: string) => SessionEnded | LaneForgotten | BatchRequested | PolicyCanaryExpired | undefined;
+export type TimedFact = (
+  time: string,
+) => SessionEnded | LaneForgotten | BatchRequested | PolicyCanaryExpired | undefined;
 
 /**
  * Open sessions of a lane, by how they are settled. The name contains the last event, so every event restarts
