@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyCanaryStarted } from '../../shared/events/policy-canary-started.ts';
@@ -12,6 +13,7 @@ import { longCanaries } from './sweep-candidates.ts';
 import { createSweeper } from './sweeper.ts';
 import { sampleReady, verdictRecorded } from './testing/events.ts';
 import { brief } from './testing/run-fold.ts';
+import { addVerdictMetrics } from './verdict-metrics.ts';
 
 const settings: SubmitSettings = {
   size: 1,
@@ -174,6 +176,53 @@ test('a canary without traffic ends by the timer, at its time and not before', a
     data: { reason: expect.stringMatching(/^undecided after 0 verdicts and 24 hours/) },
   });
   expect([await sweep(), await sweep()]).toEqual([0, 0]);
+});
+
+test('metrics show a running canary: share, verdicts by side, evidence', async () => {
+  const canary = onCanary();
+  const registry = new Registry();
+  const follow = addVerdictMetrics(registry, settings);
+  follow([{ subject: adapter, partition: 0, rows: canary.rows }]);
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, [1, ...times(5, -1)]);
+  const running = await registry.metrics();
+  for (const line of [
+    'clawloop_canary_share{adapter="default"} 0.2',
+    'clawloop_canary_verdicts{adapter="default",side="parent",verdict="bad"} 5',
+    'clawloop_canary_verdicts{adapter="default",side="parent",verdict="good"} 15',
+    'clawloop_canary_verdicts{adapter="default",side="candidate",verdict="bad"} 5',
+    'clawloop_canary_evidence_log10{adapter="default",claim="not-worse"} 0',
+  ])
+    expect(running).toContain(line);
+  const worse = /evidence_log10\{adapter="default",claim="worse"\} (\S+)/.exec(running)![1];
+  canary.verdicts(1, times(30, -1));
+  const { evidenceOfWorse } = (canary.last().data as { figures: Record<string, number> }).figures;
+  expect(Number(worse)).toBeGreaterThan(0);
+  expect(Number(worse)).toBeLessThan(Math.log10(evidenceOfWorse!));
+  const after = await registry.metrics();
+  expect(after).toContain('clawloop_canary_share{adapter="default"} 0\n');
+  expect(after).not.toContain('claim="worse"');
+});
+
+test('metrics show the evidence against a watched version, until it is rolled back', async () => {
+  const canary = onCanary();
+  const registry = new Registry();
+  const follow = addVerdictMetrics(registry, settings);
+  follow([{ subject: adapter, partition: 0, rows: canary.rows }]);
+  canary.verdicts(0, mixed(40));
+  canary.verdicts(1, times(30, 1));
+  const logs: number[] = [];
+  while (canary.view().head === 1) {
+    canary.verdicts(1, [-1]);
+    logs.push(
+      Number(/rollback_evidence_log10\{adapter="default"\} (\S+)/.exec(await registry.metrics())![1]),
+    );
+  }
+  expect(logs.length).toBeGreaterThan(10);
+  expect(logs.at(-2)!).toBeGreaterThan(1);
+  expect(logs.at(-2)!).toBeLessThan(2);
+  expect(logs.at(-1)).toBe(0);
+  expect(await registry.metrics()).not.toContain('rollback_verdicts{');
 });
 
 test('a canary ends when an operator moves the head away from its parent', () => {

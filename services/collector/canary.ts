@@ -82,15 +82,20 @@ const countsOf = ({ parent, candidate }: CanaryRow) => ({
   bad: candidate.bad,
 });
 
-/**
- * First match wins: surely worse, surely not worse by the margin, or long enough. The second is the first with the
- * versions exchanged: that the parent's rate is above the candidate's less the margin.
- */
+/** The second is the first with the versions exchanged: that the parent's rate is above the candidate's less the margin. */
+export const canaryEvidence = (
+  { parent, candidate }: Pick<CanaryRow, 'parent' | 'candidate'>,
+  margin: number,
+) => ({
+  worse: evidenceOfWorse({ before: parent, after: candidate, margin: 0 }),
+  notWorse: evidenceOfWorse({ before: candidate, after: parent, margin: -margin }),
+});
+
+/** First match wins: surely worse, surely not worse by the margin, or long enough. */
 function decide(row: CanaryRow, hours: number, settings: CanarySettings): Decision | undefined {
   const { parent, candidate } = row;
   const { alpha, margin } = settings;
-  const worse = evidenceOfWorse({ before: parent, after: candidate, margin: 0 });
-  const notWorse = evidenceOfWorse({ before: candidate, after: parent, margin: -margin });
+  const { worse, notWorse } = canaryEvidence(row, margin);
   const rounded = (evidence: number) => Number(evidence.toPrecision(4));
   const figures = {
     ...countsOf(row),
@@ -137,11 +142,14 @@ function outcomeOf(
       });
 }
 
-/** For the sweeper, from committed rows: the canary that is on, and since when, ms since 1970; undefined: none. */
-export function runningCanary(rows: Rows): { readonly canary: Canary; readonly since: number } | undefined {
+type RunningCanary = Pick<CanaryRow, 'since' | 'parent' | 'candidate'> & { readonly canary: Canary };
+
+/** For timer and metrics, from committed rows: the canary that is on and not decided; undefined: none. */
+export function runningCanary(rows: Rows): RunningCanary | undefined {
   const draft = openDraft(rows);
   const { canary } = headView(draft);
   const row = draft.table<CanaryRow>('canary').get('now');
   if (canary == null || row?.batchId !== canary.batchId || row.decided) return undefined;
-  return { canary, since: row.since };
+  const { since, parent, candidate } = row;
+  return { canary, since, parent, candidate };
 }

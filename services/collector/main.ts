@@ -25,6 +25,7 @@ import {
 import { eligibleSamples, submit } from './submit.ts';
 import { inactiveLanes, longCanaries, openSessions, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
+import { addVerdictMetrics } from './verdict-metrics.ts';
 
 /** Runs three folds, each in its own consumer group, and the timers over their rows. */
 
@@ -49,6 +50,7 @@ const watch = watchFolds({
   signal: shutdown,
   metrics: createFoldMetrics(service.metrics),
 });
+const verdictFigures = addVerdictMetrics(service.metrics, submitSettings(config));
 const eligible = new Map<string, number>();
 watchObligations(service.metrics, { samples: () => sum(eligible.values()) });
 const health = await openHealthPort(
@@ -164,7 +166,7 @@ async function sweep(): Promise<void> {
 const tasks = [
   fold(attribute, attributeSettings(config), idleSessions.owed, sessionTimeout.owed, laneForgetting.owed),
   fold(assemble, assembleSettings(config)),
-  fold(submit, submitSettings(config), fullBatchWait.owed, canaryTime.owed, watchEligible),
+  fold(submit, submitSettings(config), fullBatchWait.owed, canaryTime.owed, watchEligible, verdictFigures),
   every(config.sweepMs, sweep, shutdown),
 ];
 await service.run(tasks, [health.close]);

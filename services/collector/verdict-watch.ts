@@ -8,7 +8,7 @@ import { addTally, evidenceOfWorse, noTurns, type Tally } from '../../shared/lin
 import type { HeadView } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import type { Draft } from '../../shared/log/rows.ts';
+import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
 import { isChangeOfMind } from './changes-of-mind.ts';
 import type { WatchSettings } from './fold-settings.ts';
@@ -99,18 +99,32 @@ type Worse = {
   readonly evidence: number;
 };
 
-/** The watched version with the most evidence against it, if that is enough; of equals, the newest. */
-function worstVersion(draft: Draft, view: HeadView, { alpha, margin }: WatchSettings): Worse | undefined {
+/** The watched version with the most evidence against it, if that is enough. */
+function worstVersion(draft: Draft, view: HeadView, settings: WatchSettings): Worse | undefined {
+  const worst = mostEvidence(draft, view, settings);
+  return worst !== undefined && worst.evidence >= 1 / settings.alpha ? worst : undefined;
+}
+
+/** The watched version with the most evidence against it; of equals, the newest. */
+function mostEvidence(draft: Draft, view: HeadView, { margin }: WatchSettings): Worse | undefined {
   const { chosen = 0 } = tables(draft).watch.get('now') ?? {};
   const compared = compareVersions(draft, view, chosen).map((arms) => ({
     ...arms,
     evidence: evidenceOfWorse({ ...arms, margin }),
   }));
-  const worst = compared.reduce<Worse | undefined>(
+  return compared.reduce<Worse | undefined>(
     (most, one) => (most === undefined || one.evidence > most.evidence ? one : most),
     undefined,
   );
-  return worst !== undefined && worst.evidence >= 1 / alpha ? worst : undefined;
+}
+
+/** For the metrics, from committed rows: the watched version with the most evidence against it; undefined: none. */
+export function watchedVersion(
+  rows: Rows,
+  settings: WatchSettings,
+): Pick<Worse, 'version' | 'before' | 'after' | 'evidence'> | undefined {
+  const draft = openDraft(rows);
+  return mostEvidence(draft, headView(draft), settings);
 }
 
 /** The watched versions, newest first, with the verdicts before and after each of their promotions. */
