@@ -5,7 +5,7 @@ import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { addTally, evidenceOfWorse, noTurns, type Tally } from '../../shared/lineage/evidence.ts';
-import type { HeadView } from '../../shared/lineage/head.ts';
+import { type HeadView, lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
@@ -48,6 +48,8 @@ type WatchRow = {
   readonly awaits?: string;
   /** number of the last batch at each automatic rollback, newest last */
   readonly rollbacks?: readonly number[];
+  /** oldest version that was watched at the last promotion: a rollback brings back no older one, whose parent may be gone */
+  readonly oldest?: number;
   /** an operator chose the head when this was the number of the last batch: only later versions are watched */
   readonly chosen?: number;
 };
@@ -107,8 +109,8 @@ function worstVersion(draft: Draft, view: HeadView, settings: WatchSettings): Wo
 
 /** The watched version with the most evidence against it; of equals, the newest. */
 function mostEvidence(draft: Draft, view: HeadView, { margin }: WatchSettings): Worse | undefined {
-  const { chosen = 0 } = tables(draft).watch.get('now') ?? {};
-  const compared = compareVersions(draft, view, chosen).map((arms) => ({
+  const { chosen = 0, oldest = 0 } = tables(draft).watch.get('now') ?? {};
+  const compared = compareVersions(draft, view, Math.max(chosen + 1, oldest)).map((arms) => ({
     ...arms,
     evidence: evidenceOfWorse({ ...arms, margin }),
   }));
@@ -127,8 +129,8 @@ export function watchedVersion(
   return mostEvidence(draft, headView(draft), settings);
 }
 
-/** The watched versions, newest first, with the verdicts before and after each of their promotions. */
-function compareVersions(draft: Draft, view: HeadView, chosen: number): readonly Omit<Worse, 'evidence'>[] {
+/** The watched versions from `first` on, newest first, with the verdicts before and after each of their promotions. */
+function compareVersions(draft: Draft, view: HeadView, first: number): readonly Omit<Worse, 'evidence'>[] {
   const { versions } = tables(draft);
   const rowOf = (version: number) => versions.get(String(version)) ?? newRow(version);
   const watched: { version: number; parent: number; since: number; after: Tally }[] = [];
@@ -138,7 +140,7 @@ function compareVersions(draft: Draft, view: HeadView, chosen: number): readonly
     const parent = view.version(at)?.parent ?? null;
     const row = rowOf(at);
     after = addTally(after, row);
-    if (parent === null || at <= chosen || after.turns > MOST_TURNS) break;
+    if (parent === null || at < first || after.turns > MOST_TURNS) break;
     if (row.since < at) watched.push({ version: at, parent, since: row.since, after });
     at = parent;
   }
@@ -192,9 +194,12 @@ function rollbackOf(
 
 /** Starts to watch a version. Call it once the head has moved to it. */
 export function watchPromoted(draft: Draft, { data: { from, to } }: PolicyPromoted): void {
-  const { versions } = tables(draft);
+  const { versions, watch } = tables(draft);
   const known = versions.get(String(to)) ?? newRow(to); // a canary has verdicts
   if (known.since !== to || headView(draft).head !== to) return;
+  const now = watch.get('now') ?? {};
+  const oldest = lineage(headView(draft), to).at(WATCHED_STEPS - 1) ?? 0;
+  if (oldest > (now.oldest ?? 0)) watch.set('now', { ...now, oldest });
   const parent = versions.get(String(from)) ?? newRow(from);
   let [turns, steps] = [0, 0];
   for (const view = headView(draft), at = { version: from }; ; ) {
