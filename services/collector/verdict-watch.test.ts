@@ -298,3 +298,13 @@ test('whatever people say, a rollback leads to a checkpoint that is kept, with t
   }
   expect(rollbacks).toBeGreaterThan(30);
 });
+
+test('somebody who dislikes everything from now on causes one rollback, not one after the other', () => {
+  const training = openTraining();
+  for (let step = 0; step < 12; step++) {
+    training.verdicts(training.view().head, [1, 1, step % 3 === 0 ? -1 : 1, 1, 1]);
+    training.promote();
+  }
+  for (let i = 0; i < 60; i++) training.verdicts(training.view().head, bad(1));
+  expect(training.of('policy.rolled-back')).toHaveLength(1);
+});

@@ -50,7 +50,10 @@ type WatchRow = {
   readonly rollbacks?: readonly number[];
   /** oldest version that was watched at the last promotion: a rollback brings back no older one, whose parent may be gone */
   readonly oldest?: number;
-  /** an operator chose the head when this was the number of the last batch: only later versions are watched */
+  /**
+   * number of the last batch when an operator, or a rollback, chose the head: only later versions are watched. If the
+   * restored version is disliked like the one before it, the person changed, and no older version helps.
+   */
   readonly chosen?: number;
 };
 
@@ -239,7 +242,7 @@ export function noteDecision(
   if (!awaited) return [];
   const rollbacks = [...(row.rollbacks ?? []), n].filter((batch) => batch > n - REPEATED_WITHIN);
   const pause = rollbacks.length < settings.pauseAfter ? undefined : pauseAfter(event, rollbacks.length);
-  watch.set('now', { ...without(row, 'awaits'), rollbacks, ...defined({ awaits: pause?.id }) });
+  watch.set('now', { ...without(row, 'awaits'), chosen: n, rollbacks, ...defined({ awaits: pause?.id }) });
   return pause === undefined ? [] : [pause];
 }
 
