@@ -6,7 +6,8 @@ export const PolicyCanaryExpired = defineEvent('policy.canary-expired', 1, {
   topic: 'training',
   key: (policy) => policy.adapter,
   writtenBy: 'collector (a timer)',
-  about: 'The time of a canary is over, so it ends even if nobody chats. Ignored if it has ended, or if time is left.',
+  about:
+    'The time of a canary is over, so it ends even if nobody chats. Ignored if it has ended, or if time is left.',
   data: z.object({ batchId: z.string(), adapter: z.string() }),
 });
 export type PolicyCanaryExpired = EventOf<typeof PolicyCanaryExpired>;
