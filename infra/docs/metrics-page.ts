@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import { createCollectorMetrics } from '../../services/collector/metrics.ts';
+import { addVerdictMetrics } from '../../services/collector/verdict-metrics.ts';
 import { createConsoleMetrics } from '../../services/console/metrics.ts';
 import { createJudgeMetrics } from '../../services/judge/metrics.ts';
 import { addGauges, createServingMetrics } from '../../services/serving/metrics.ts';
@@ -29,6 +30,7 @@ export const registries: Readonly<Record<string, (registry: Registry) => void>> 
     createFoldMetrics(registry);
     watchObligations(registry, { samples: none });
     createCollectorMetrics(registry);
+    addVerdictMetrics(registry, {});
   },
   judge: (registry) => {
     createFoldMetrics(registry);

@@ -55,6 +55,13 @@ describe('the dashboard and the alert rules', () => {
       expect([...metricOf(name)!.labelNames, ...everywhere]).toContain(label);
   });
 
+  test('each figure about canaries and rollbacks is on the dashboard', () => {
+    const shown = new Set(expressions.flatMap(([, expression]) => seriesIn(expression)));
+    const reported = [...known.keys()].filter((name) => /_(canary|rollback|automatic_rollbacks)_/.test(name));
+    expect(reported.length).toBeGreaterThan(5);
+    expect(reported.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
   test('there are a dozen rules and two dozen panels, each with its own id', () => {
     expect(expressions.length).toBeGreaterThan(36);
     const ids = dashboard.panels.map(({ id }) => id);

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyCanaryStarted } from '../../shared/events/policy-canary-started.ts';
@@ -8,8 +9,11 @@ import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { submit } from './submit.ts';
+import { longCanaries } from './sweep-candidates.ts';
+import { createSweeper } from './sweeper.ts';
 import { sampleReady, verdictRecorded } from './testing/events.ts';
 import { brief } from './testing/run-fold.ts';
+import { addVerdictMetrics } from './verdict-metrics.ts';
 
 const settings: SubmitSettings = {
   size: 1,
@@ -56,6 +60,8 @@ function onCanary(given: Partial<SubmitSettings> = {}) {
       hours += count;
     },
     view: () => headView(openDraft(rows)),
+    rows,
+    hours: () => hours,
     lines: () => emitted.slice(1).map(brief),
     last: () => emitted.at(-1)!,
   };
@@ -138,6 +144,85 @@ test('after the agreed time the same rule decides with fewer verdicts', () => {
   expect(canary.last()).toMatchObject({
     data: { reason: expect.stringMatching(/^undecided after 1 verdicts and 24 hours/) },
   });
+});
+
+test('a canary without traffic ends by the timer, at its time and not before', async () => {
+  const canary = onCanary();
+  let [now, ahead] = [0, 0];
+  const sweeper = createSweeper({
+    candidates: longCanaries(24),
+    spanMs: 60_000,
+    staleAfterMs: 1e9,
+    append: async (events) => canary.say(...events),
+    now: () => now,
+    time: () => new Date((canary.hours() + ahead) * HOUR_MS).toISOString(),
+  });
+  const sweep = (): Promise<number> => {
+    now += 60_000;
+    sweeper.owed([{ subject: adapter, partition: 0, rows: canary.rows }]);
+    return sweeper.sweep();
+  };
+  expect([await sweep(), await sweep()]).toEqual([0, 0]);
+  canary.wait(23);
+  expect(await sweep()).toBe(0);
+  ahead = 100; // the sweeper's clock jumps: the fold does not believe it
+  expect(await sweep()).toBe(1);
+  expect(canary.lines()).toEqual([]);
+  ahead = 0;
+  canary.wait(1);
+  expect(await sweep()).toBe(1);
+  expect(canary.lines()).toEqual(['promoted v1']);
+  expect(canary.last()).toMatchObject({
+    data: { reason: expect.stringMatching(/^undecided after 0 verdicts and 24 hours/) },
+  });
+  expect([await sweep(), await sweep()]).toEqual([0, 0]);
+});
+
+test('metrics show a running canary: share, verdicts by side, evidence', async () => {
+  const canary = onCanary();
+  const registry = new Registry();
+  const follow = addVerdictMetrics(registry, settings);
+  follow([{ subject: adapter, partition: 0, rows: canary.rows }]);
+  canary.verdicts(0, mixed(20));
+  canary.verdicts(1, [1, ...times(5, -1)]);
+  const running = await registry.metrics();
+  for (const line of [
+    'clawloop_canary_share{adapter="default"} 0.2',
+    'clawloop_canary_verdicts{adapter="default",side="parent",verdict="bad"} 5',
+    'clawloop_canary_verdicts{adapter="default",side="parent",verdict="good"} 15',
+    'clawloop_canary_verdicts{adapter="default",side="candidate",verdict="bad"} 5',
+    'clawloop_canary_evidence_log10{adapter="default",claim="not-worse"} 0',
+  ])
+    expect(running).toContain(line);
+  const worse = /evidence_log10\{adapter="default",claim="worse"\} (\S+)/.exec(running)![1];
+  canary.verdicts(1, times(30, -1));
+  const { evidenceOfWorse } = (canary.last().data as { figures: Record<string, number> }).figures;
+  expect(Number(worse)).toBeGreaterThan(0);
+  expect(Number(worse)).toBeLessThan(Math.log10(evidenceOfWorse!));
+  const after = await registry.metrics();
+  expect(after).toContain('clawloop_canary_share{adapter="default"} 0\n');
+  expect(after).not.toContain('claim="worse"');
+});
+
+test('metrics show the evidence against a watched version, until it is rolled back', async () => {
+  const canary = onCanary();
+  const registry = new Registry();
+  const follow = addVerdictMetrics(registry, settings);
+  follow([{ subject: adapter, partition: 0, rows: canary.rows }]);
+  canary.verdicts(0, mixed(40));
+  canary.verdicts(1, times(30, 1));
+  const logs: number[] = [];
+  while (canary.view().head === 1) {
+    canary.verdicts(1, [-1]);
+    logs.push(
+      Number(/rollback_evidence_log10\{adapter="default"\} (\S+)/.exec(await registry.metrics())![1]),
+    );
+  }
+  expect(logs.length).toBeGreaterThan(10);
+  expect(logs.at(-2)!).toBeGreaterThan(1);
+  expect(logs.at(-2)!).toBeLessThan(2);
+  expect(logs.at(-1)).toBe(0);
+  expect(await registry.metrics()).not.toContain('rollback_verdicts{');
 });
 
 test('a canary ends when an operator moves the head away from its parent', () => {

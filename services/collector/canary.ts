@@ -6,7 +6,7 @@ import { addTally, badShare, evidenceOfWorse, noTurns, type Tally } from '../../
 import type { Canary } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import type { Draft } from '../../shared/log/rows.ts';
+import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import type { CanarySettings } from './fold-settings.ts';
 import { envelopeOf } from './source.ts';
 
@@ -26,10 +26,10 @@ type CanaryRow = {
   readonly decided?: true;
 };
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** For a log in which a canary began under settings that are gone. */
-const fallback: CanarySettings = { alpha: 0.01, margin: 0.1, turns: 200, hours: 72 };
+export const canaryFallback: CanarySettings = { alpha: 0.01, margin: 0.1, turns: 200, hours: 72 };
 
 const timeOf = ({ time, recorded }: InputEvent): number => recorded ?? Date.parse(time);
 
@@ -48,7 +48,7 @@ export function countForCanary(draft: Draft, { data }: VerdictRecorded): void {
 export function decideCanary(
   draft: Draft,
   event: InputEvent,
-  settings: CanarySettings = fallback,
+  settings: CanarySettings = canaryFallback,
 ): readonly ClawLoopEvent[] {
   const view = headView(draft);
   const canary = view.canary ?? null;
@@ -82,15 +82,20 @@ const countsOf = ({ parent, candidate }: CanaryRow) => ({
   bad: candidate.bad,
 });
 
-/**
- * First match wins: surely worse, surely not worse by the margin, or long enough. The second is the first with the
- * versions exchanged: that the parent's rate is above the candidate's less the margin.
- */
+/** The second is the first with the versions exchanged: that the parent's rate is above the candidate's less the margin. */
+export const canaryEvidence = (
+  { parent, candidate }: Pick<CanaryRow, 'parent' | 'candidate'>,
+  margin: number,
+) => ({
+  worse: evidenceOfWorse({ before: parent, after: candidate, margin: 0 }),
+  notWorse: evidenceOfWorse({ before: candidate, after: parent, margin: -margin }),
+});
+
+/** First match wins: surely worse, surely not worse by the margin, or long enough. */
 function decide(row: CanaryRow, hours: number, settings: CanarySettings): Decision | undefined {
   const { parent, candidate } = row;
   const { alpha, margin } = settings;
-  const worse = evidenceOfWorse({ before: parent, after: candidate, margin: 0 });
-  const notWorse = evidenceOfWorse({ before: candidate, after: parent, margin: -margin });
+  const { worse, notWorse } = canaryEvidence(row, margin);
   const rounded = (evidence: number) => Number(evidence.toPrecision(4));
   const figures = {
     ...countsOf(row),
@@ -135,4 +140,16 @@ function outcomeOf(
         id: `${batchId}/rejected`,
         data: { batchId, adapter, reason: 'canary', detail: why, figures },
       });
+}
+
+type RunningCanary = Pick<CanaryRow, 'since' | 'parent' | 'candidate'> & { readonly canary: Canary };
+
+/** For timer and metrics, from committed rows: the canary that is on and not decided; undefined: none. */
+export function runningCanary(rows: Rows): RunningCanary | undefined {
+  const draft = openDraft(rows);
+  const { canary } = headView(draft);
+  const row = draft.table<CanaryRow>('canary').get('now');
+  if (canary == null || row?.batchId !== canary.batchId || row.decided) return undefined;
+  const { since, parent, candidate } = row;
+  return { canary, since, parent, candidate };
 }

@@ -13,6 +13,7 @@ import { Refusal } from '../../shared/runtime/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
 import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
+import { canaryFallback } from './canary.ts';
 import { createCollectorMetrics } from './metrics.ts';
 import {
   assembleSettings,
@@ -22,8 +23,9 @@ import {
   submitSettings,
 } from './settings.ts';
 import { eligibleSamples, submit } from './submit.ts';
-import { inactiveLanes, openSessions, waitingBatches } from './sweep-candidates.ts';
+import { inactiveLanes, longCanaries, openSessions, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
+import { addVerdictMetrics } from './verdict-metrics.ts';
 
 /** Runs three folds, each in its own consumer group, and the timers over their rows. */
 
@@ -31,6 +33,8 @@ import { createSweeper, type Sweeper } from './sweeper.ts';
  * ms for which a lane must be observed inactive before it is forgotten, so that a clock jump forgets nothing
  */
 const REST_MS = 3_600_000;
+/** ms between two looks at the time of a canary */
+const CANARY_MS = 60_000;
 
 const service = await openService('collector', CollectorConfig);
 const { config, log, logger, place, shutdown } = service;
@@ -46,6 +50,7 @@ const watch = watchFolds({
   signal: shutdown,
   metrics: createFoldMetrics(service.metrics),
 });
+const verdictFigures = addVerdictMetrics(service.metrics, submitSettings(config));
 const eligible = new Map<string, number>();
 watchObligations(service.metrics, { samples: () => sum(eligible.values()) });
 const health = await openHealthPort(
@@ -81,6 +86,12 @@ const fullBatchWait = createSweeper({
   ...timer,
   candidates: waitMs === undefined ? () => [] : waitingBatches,
   spanMs: waitMs ?? Number.POSITIVE_INFINITY,
+});
+
+const canaryTime = createSweeper({
+  ...timer,
+  candidates: longCanaries((submitSettings(config).canary ?? canaryFallback).hours),
+  spanMs: CANARY_MS,
 });
 
 const onEmitted = (events: readonly ClawLoopEvent[]): void => {
@@ -141,6 +152,7 @@ async function sweep(): Promise<void> {
     'session-timeout': sessionTimeout,
     rested: laneForgetting,
     waited: fullBatchWait,
+    canary: canaryTime,
   };
   for (const [name, sweeper] of Object.entries(sweepers)) {
     try {
@@ -154,7 +166,7 @@ async function sweep(): Promise<void> {
 const tasks = [
   fold(attribute, attributeSettings(config), idleSessions.owed, sessionTimeout.owed, laneForgetting.owed),
   fold(assemble, assembleSettings(config)),
-  fold(submit, submitSettings(config), fullBatchWait.owed, watchEligible),
+  fold(submit, submitSettings(config), fullBatchWait.owed, canaryTime.owed, watchEligible, verdictFigures),
   every(config.sweepMs, sweep, shutdown),
 ];
 await service.run(tasks, [health.close]);

@@ -28,6 +28,12 @@ export const createCollectorMetrics = (registry: Registry) => {
     labelNames: ['adapter'],
     registers,
   });
+  const canaries = new Counter({
+    name: 'clawloop_canary_decisions_total',
+    help: 'canaries by the decision of their verdicts: promoted or rejected',
+    labelNames: ['adapter', 'decision'],
+    registers,
+  });
   const disagreements = new Counter({
     name: 'clawloop_attribution_disagreements_total',
     help: 'turns whose content disagrees with the client about the session (session) or the type (said-main, said-side)',
@@ -43,6 +49,11 @@ export const createCollectorMetrics = (registry: Registry) => {
     if (event.type === 'sample.ready') samples.inc({ outcome: 'ready', reason: '' });
     if (event.type === 'sample.dropped') samples.inc({ outcome: 'dropped', reason: event.data.reason });
     if (event.type === 'batch.submitted') batches.inc();
+    if (event.type === 'policy.promoted' || event.type === 'policy.rejected')
+      canaries.inc({
+        adapter: event.data.adapter,
+        decision: event.type === 'policy.promoted' ? 'promoted' : 'rejected',
+      });
     if (event.type === 'policy.rolled-back') rollbacks.inc({ adapter: event.data.adapter });
   };
   return {
@@ -50,7 +61,7 @@ export const createCollectorMetrics = (registry: Registry) => {
     count: (events: readonly ClawLoopEvent[]): void => events.forEach(count),
     swept: new Counter({
       name: 'clawloop_collector_timers_total',
-      help: 'expired timers: idle sessions, lanes at rest, waiting samples',
+      help: 'expired timers: idle sessions, lanes at rest, waiting samples, canaries',
       labelNames: ['timer'],
       registers,
     }),

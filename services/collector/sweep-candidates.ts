@@ -1,9 +1,11 @@
 import { BatchRequested } from '../../shared/events/batch-requested.ts';
 import type { NewEvent } from '../../shared/events/define-event.ts';
 import { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import { PolicyCanaryExpired } from '../../shared/events/policy-canary-expired.ts';
 import { SessionEnded } from '../../shared/events/session-ended.ts';
 import { DAY_MS } from '../../shared/log/event-clock.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
+import { HOUR_MS, runningCanary } from './canary.ts';
 import { inactiveSince } from './forget.ts';
 import type { SessionRow } from './lane-tables.ts';
 import type { Candidate } from './sightings.ts';
@@ -12,7 +14,9 @@ import { waitingSamples } from './submit.ts';
 const source = 'clawloop/collector';
 
 /** Creates the event of an expired timer at a given time. Undefined: it has not expired by that time. */
-export type TimedFact = (time: string) => SessionEnded | LaneForgotten | BatchRequested | undefined;
+export type TimedFact = (
+  time: string,
+) => SessionEnded | LaneForgotten | BatchRequested | PolicyCanaryExpired | undefined;
 
 /**
  * Open sessions of a lane, by how they are settled. The name contains the last event, so every event restarts
@@ -60,5 +64,23 @@ export function waitingBatches({ subject: adapter, rows }: SubjectView): readonl
   const data = { adapter, after: waiting.n, reason: 'waited' as const };
   return [{ name, fact: (time) => BatchRequested.create({ ...envelope(name, time), data }) }];
 }
+
+/**
+ * A canary whose time is over. The hours are measured by the wall clock, because a sweeper may not run that long; the
+ * fold measures them again when it reads the event.
+ */
+export const longCanaries =
+  (hours: number) =>
+  ({ rows }: SubjectView): readonly Candidate<TimedFact>[] => {
+    const running = runningCanary(rows);
+    if (running === undefined) return [];
+    const { batchId, adapter } = running.canary;
+    const name = `${batchId}/canary-expired`;
+    const fact: TimedFact = (time) =>
+      Date.parse(time) - running.since < hours * HOUR_MS
+        ? undefined
+        : PolicyCanaryExpired.create({ ...envelope(name, time), data: { batchId, adapter } });
+    return [{ name, fact }];
+  };
 
 const envelope = (id: string, time: string): Omit<NewEvent<unknown>, 'data'> => ({ id, source, time });

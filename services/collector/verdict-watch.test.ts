@@ -5,8 +5,12 @@ import { LearningResumed } from '../../shared/events/learning-resumed.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { evidenceOfWorse } from '../../shared/lineage/evidence.ts';
+import { lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import { type MemoryRows, memoryRows, openDraft } from '../../shared/log/rows.ts';
+import { prunable } from '../../shared/policy/checkpoints/prune.ts';
+import type { CheckpointSummary } from '../../shared/policy/checkpoints/state.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { submit } from './submit.ts';
@@ -264,4 +268,43 @@ test('without the setting verdicts change nothing', () => {
   off.verdicts(1, bad(40));
   expect(off.of('policy.rolled-back')).toEqual([]);
   expect(off.view().head).toBe(1);
+});
+
+test('whatever people say, a rollback leads to a checkpoint that is kept, with the smallest --keep', () => {
+  let rollbacks = 0;
+  for (let seed = 1; seed <= 12; seed++) {
+    const training = openTraining({ watch: { alpha: 0.5, margin: 0, pauseAfter: 1000 } });
+    const random = createRandom(`kept/${seed}`);
+    let kept: readonly CheckpointSummary[] = [];
+    let seen = 0;
+    for (let step = 0; step < 60; step++) {
+      const { head, version } = training.view();
+      // learning goes well and badly for a while, then nobody promotes, and one rollback follows the other
+      const rests = step % 30 > 18;
+      training.verdicts(head, random() < (rests ? 0.1 : 0.7) ? good(1) : bad(rests ? 4 : 1));
+      for (const { data } of training.of('policy.rolled-back').slice(seen)) {
+        rollbacks += 1;
+        seen += 1;
+        expect([0, ...kept.map(({ state }) => state.version)], `seed ${seed}`).toContain(data.to);
+      }
+      if (rests) continue;
+      training.promote();
+      const view = training.view();
+      const summary = { name: `v${view.n}`, state: { version: view.n } } as CheckpointSummary;
+      const retention = { keep: 2, lineage: lineage({ version }, view.head), openParent: undefined };
+      const gone = prunable([...kept, summary], retention);
+      kept = [...kept, summary].filter(({ name }) => !gone.includes(name));
+    }
+  }
+  expect(rollbacks).toBeGreaterThan(30);
+});
+
+test('somebody who dislikes everything from now on causes one rollback, not one after the other', () => {
+  const training = openTraining();
+  for (let step = 0; step < 12; step++) {
+    training.verdicts(training.view().head, [1, 1, step % 3 === 0 ? -1 : 1, 1, 1]);
+    training.promote();
+  }
+  for (let i = 0; i < 60; i++) training.verdicts(training.view().head, bad(1));
+  expect(training.of('policy.rolled-back')).toHaveLength(1);
 });

@@ -5,10 +5,10 @@ import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { addTally, evidenceOfWorse, noTurns, type Tally } from '../../shared/lineage/evidence.ts';
-import type { HeadView } from '../../shared/lineage/head.ts';
+import { type HeadView, lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
-import type { Draft } from '../../shared/log/rows.ts';
+import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
 import { isChangeOfMind } from '../../shared/wishes/changes-of-mind.ts';
 import type { WatchSettings } from './fold-settings.ts';
@@ -48,7 +48,12 @@ type WatchRow = {
   readonly awaits?: string;
   /** number of the last batch at each automatic rollback, newest last */
   readonly rollbacks?: readonly number[];
-  /** an operator chose the head when this was the number of the last batch: only later versions are watched */
+  /** oldest version that was watched at the last promotion: a rollback brings back no older one, whose parent may be gone */
+  readonly oldest?: number;
+  /**
+   * number of the last batch when an operator, or a rollback, chose the head: only later versions are watched. If the
+   * restored version is disliked like the one before it, the person changed, and no older version helps.
+   */
   readonly chosen?: number;
 };
 
@@ -99,22 +104,36 @@ type Worse = {
   readonly evidence: number;
 };
 
-/** The watched version with the most evidence against it, if that is enough; of equals, the newest. */
-function worstVersion(draft: Draft, view: HeadView, { alpha, margin }: WatchSettings): Worse | undefined {
-  const { chosen = 0 } = tables(draft).watch.get('now') ?? {};
-  const compared = compareVersions(draft, view, chosen).map((arms) => ({
+/** The watched version with the most evidence against it, if that is enough. */
+function worstVersion(draft: Draft, view: HeadView, settings: WatchSettings): Worse | undefined {
+  const worst = mostEvidence(draft, view, settings);
+  return worst !== undefined && worst.evidence >= 1 / settings.alpha ? worst : undefined;
+}
+
+/** The watched version with the most evidence against it; of equals, the newest. */
+function mostEvidence(draft: Draft, view: HeadView, { margin }: WatchSettings): Worse | undefined {
+  const { chosen = 0, oldest = 0 } = tables(draft).watch.get('now') ?? {};
+  const compared = compareVersions(draft, view, Math.max(chosen + 1, oldest)).map((arms) => ({
     ...arms,
     evidence: evidenceOfWorse({ ...arms, margin }),
   }));
-  const worst = compared.reduce<Worse | undefined>(
+  return compared.reduce<Worse | undefined>(
     (most, one) => (most === undefined || one.evidence > most.evidence ? one : most),
     undefined,
   );
-  return worst !== undefined && worst.evidence >= 1 / alpha ? worst : undefined;
 }
 
-/** The watched versions, newest first, with the verdicts before and after each of their promotions. */
-function compareVersions(draft: Draft, view: HeadView, chosen: number): readonly Omit<Worse, 'evidence'>[] {
+/** For the metrics, from committed rows: the watched version with the most evidence against it; undefined: none. */
+export function watchedVersion(
+  rows: Rows,
+  settings: WatchSettings,
+): Pick<Worse, 'version' | 'before' | 'after' | 'evidence'> | undefined {
+  const draft = openDraft(rows);
+  return mostEvidence(draft, headView(draft), settings);
+}
+
+/** The watched versions from `first` on, newest first, with the verdicts before and after each of their promotions. */
+function compareVersions(draft: Draft, view: HeadView, first: number): readonly Omit<Worse, 'evidence'>[] {
   const { versions } = tables(draft);
   const rowOf = (version: number) => versions.get(String(version)) ?? newRow(version);
   const watched: { version: number; parent: number; since: number; after: Tally }[] = [];
@@ -124,7 +143,7 @@ function compareVersions(draft: Draft, view: HeadView, chosen: number): readonly
     const parent = view.version(at)?.parent ?? null;
     const row = rowOf(at);
     after = addTally(after, row);
-    if (parent === null || at <= chosen || after.turns > MOST_TURNS) break;
+    if (parent === null || at < first || after.turns > MOST_TURNS) break;
     if (row.since < at) watched.push({ version: at, parent, since: row.since, after });
     at = parent;
   }
@@ -178,9 +197,12 @@ function rollbackOf(
 
 /** Starts to watch a version. Call it once the head has moved to it. */
 export function watchPromoted(draft: Draft, { data: { from, to } }: PolicyPromoted): void {
-  const { versions } = tables(draft);
+  const { versions, watch } = tables(draft);
   const known = versions.get(String(to)) ?? newRow(to); // a canary has verdicts
   if (known.since !== to || headView(draft).head !== to) return;
+  const now = watch.get('now') ?? {};
+  const oldest = lineage(headView(draft), to).at(WATCHED_STEPS - 1) ?? 0;
+  if (oldest > (now.oldest ?? 0)) watch.set('now', { ...now, oldest });
   const parent = versions.get(String(from)) ?? newRow(from);
   let [turns, steps] = [0, 0];
   for (const view = headView(draft), at = { version: from }; ; ) {
@@ -220,7 +242,7 @@ export function noteDecision(
   if (!awaited) return [];
   const rollbacks = [...(row.rollbacks ?? []), n].filter((batch) => batch > n - REPEATED_WITHIN);
   const pause = rollbacks.length < settings.pauseAfter ? undefined : pauseAfter(event, rollbacks.length);
-  watch.set('now', { ...without(row, 'awaits'), rollbacks, ...defined({ awaits: pause?.id }) });
+  watch.set('now', { ...without(row, 'awaits'), chosen: n, rollbacks, ...defined({ awaits: pause?.id }) });
   return pause === undefined ? [] : [pause];
 }
 

@@ -99,7 +99,7 @@ test('a known wish that the base reads as its opposite never teaches', async () 
     contextTokens: 4096,
     speech: {
       read: (ids) => (ids[0] === 9 ? '- a\n- b' : 'a and b'),
-      canaries: ['one', 'two'],
+      gateRequests: ['one', 'two'],
       rehearsed: [],
       sample: (_, { prompts }) =>
         prompts.map((prompt) => ({ ids: [prompt.at(-1)!], ended: true, temperature: 1 })),

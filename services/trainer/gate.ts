@@ -3,8 +3,8 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
-import { type CanaryFigures, canAnswer, canaryFigures, personPrompts } from './canaries.ts';
-import { canaryRefusal, checksCanaries, type Tolerances } from './canary-gate.ts';
+import { type AnswerFigures, answerFigures, canAnswer, personPrompts } from './answer-figures.ts';
+import { answerRefusal, checksAnswers, type Tolerances } from './answer-gate.ts';
 import { rendersIdentically } from './hinted-prompt.ts';
 import type { LearningEngine } from './learning-engine.ts';
 
@@ -30,12 +30,12 @@ export type GatedStep = {
   readonly gate: GateResult;
   /** Distances and estimates of them, by name. */
   readonly distances: Readonly<Record<string, number>>;
-  /** the fraction of the step that is the candidate, to which `distances` and `canaries` refer */
+  /** the fraction of the step that is the candidate, to which `distances` and `answers` refer */
   readonly candidateScale: number;
   /** the fraction of the step that was taken: `candidateScale`, or 0 if the gate refused it */
   readonly stepScale: number;
   /** undefined: answers were not checked */
-  readonly canaries?: CanaryFigures;
+  readonly answers?: AnswerFigures;
 };
 
 /** A step that the gate shortens itself. */
@@ -96,15 +96,15 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
 export function gate(engine: LearningEngine, stride: Stride, settings: GateSettings): ShortenedStep {
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
-  if (!passed.gate.passed || speech === undefined || !checksCanaries(settings)) return passed;
-  if (!canAnswer(engine, speech.canaries)) return passed;
+  if (!passed.gate.passed || speech === undefined || !checksAnswers(settings)) return passed;
+  if (!canAnswer(engine, speech.gateRequests)) return passed;
   const own = personPrompts(stride.sequences, engine, earlierPrompts(stride, engine));
-  const figuresOf = (adapter: TrainedWeights | undefined) => canaryFigures(engine, speech, adapter, own);
-  const [base, canaries] = [figuresOf(undefined), figuresOf(passed.adapter)];
+  const figuresOf = (adapter: TrainedWeights | undefined) => answerFigures(engine, speech, adapter, own);
+  const [base, answers] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
-  const refused = canaryRefusal(canaries, base, parent, settings);
-  if (refused === undefined) return { ...passed, canaries };
-  const shut = { ...passed, stepScale: 0, canaries };
+  const refused = answerRefusal(answers, base, parent, settings);
+  if (refused === undefined) return { ...passed, answers };
+  const shut = { ...passed, stepScale: 0, answers };
   return settings.rules < 3
     ? { ...shut, adapter: stride.to, gate: refused }
     : { ...shut, gate: refusalOfPart(refused, passed.candidateScale) };

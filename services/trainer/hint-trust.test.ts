@@ -32,7 +32,7 @@ function speaking(speaks: Speaks) {
       }),
     speech: {
       read: textOf,
-      canaries: requests,
+      gateRequests: requests,
       rehearsed: [],
       sample: (_, { prompts }) => {
         sampled += 1;

@@ -4,7 +4,7 @@ import { withHint } from '../../shared/policy/text/hint.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { isMeasured, wishMet } from '../../shared/wishes/measure.ts';
 import { hintOf, type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
-import { canAnswer } from './canaries.ts';
+import { canAnswer } from './answer-figures.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
 
 /** Number of answers with the hint, and without, over the requests in rotation. */
@@ -56,7 +56,7 @@ export function hintEffect(engine: LearningEngine, kind: WishKind): HintEffect |
 function measureEffect(engine: LearningEngine, kind: WishKind): HintEffect | undefined {
   const voice = engine.speech;
   if (voice === undefined || !isMeasured(kind)) return undefined;
-  const requests = probesFor(kind) ?? voice.canaries;
+  const requests = probesFor(kind) ?? voice.gateRequests;
   if (!canAnswer(engine, requests)) return undefined;
   const cached = plainAnswers.get(engine) ?? new Map<string, Answers>();
   plainAnswers.set(engine, cached);
@@ -140,7 +140,7 @@ const contents = new WeakMap<LearningEngine, Map<string, number>>();
  */
 export function keepsContent(engine: LearningEngine, hint: string): boolean | undefined {
   const voice = engine.speech;
-  const requests = voice?.canaries.slice(0, CONTENT_ANSWERS) ?? [];
+  const requests = voice?.gateRequests.slice(0, CONTENT_ANSWERS) ?? [];
   if (voice === undefined || !canAnswer(engine, requests)) return undefined;
   const fits = (request: string) =>
     promptOf(engine, request, hint).length + CONTENT_TOKENS <= engine.contextTokens;
@@ -158,7 +158,7 @@ export function keepsContent(engine: LearningEngine, hint: string): boolean | un
 
 /** Probability with which the base recognises the answered request without the hint, mean over answers. */
 function contentUnder(engine: LearningEngine, voice: Voice, hint: string): number {
-  const requests = voice.canaries.slice(0, CONTENT_ANSWERS);
+  const requests = voice.gateRequests.slice(0, CONTENT_ANSWERS);
   const plain = requests.map((request) => promptOf(engine, request));
   const answers = voice.sample(undefined, {
     prompts: hint === '' ? plain : requests.map((request) => promptOf(engine, request, hint)),

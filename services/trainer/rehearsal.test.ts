@@ -14,7 +14,7 @@ const speaking: LearningEngine = {
   ...toyEngine,
   contextTokens: 256,
   speech: {
-    canaries: ['a'],
+    gateRequests: ['a'],
     rehearsed: ['a request', 'another request'],
     read: (ids) => ids.join(' '),
     sample: (file, { prompts, seed, tokens }) =>

@@ -3,7 +3,7 @@ import { createRandom } from '../../shared/policy/model/random.ts';
 import { gradientNorm } from '../../shared/policy/train/adamw.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
-import { canAnswer, requestPrompt } from './canaries.ts';
+import { canAnswer, requestPrompt } from './answer-figures.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients.ts';
 import type { StepSample } from './step-sample.ts';

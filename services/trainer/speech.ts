@@ -7,7 +7,7 @@ import {
 } from '../../shared/policy/decode/sampling.ts';
 import type { Adapter, Policy } from '../../shared/policy/model/policy.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
-import { canaryPrompts, rehearsedPrompts } from '../../shared/policy/text/canary-prompts.ts';
+import { gateRequests, rehearsedPrompts } from '../../shared/policy/text/gate-requests.ts';
 import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 
 /** What a model needs besides its weights to answer. Sampling follows the model's generation config. */
@@ -16,7 +16,7 @@ export type Speech = {
   readonly endIds: ReadonlySet<number>;
   readonly read: (ids: readonly number[]) => string;
   /** requests whose answers the gate compares with those of the base */
-  readonly canaries: readonly string[];
+  readonly gateRequests: readonly string[];
   /** requests for rehearsal */
   readonly rehearsed: readonly string[];
 };
@@ -47,7 +47,7 @@ export async function loadSpeech(
     sampling: { temperature, topP, topK },
     endIds: new Set(eosTokenIds),
     read: (ids) => tokenizer.decode(ids),
-    canaries: canaryPrompts(folder),
+    gateRequests: gateRequests(folder),
     rehearsed: rehearsedPrompts(folder),
   };
 }

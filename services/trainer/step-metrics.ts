@@ -1,7 +1,7 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { mean, sum } from '../../shared/lang/numbers.ts';
 import { teacherGap } from '../../shared/policy/losses/opd.ts';
-import type { CanaryFigures } from './canaries.ts';
+import type { AnswerFigures } from './answer-figures.ts';
 import type { NoCandidate } from './step.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
@@ -82,10 +82,11 @@ export function lessonMetrics(
   return figures;
 }
 
-/** Figures of the candidate's answers to the canaries. */
-export const canaryMetrics = (figures: CanaryFigures | undefined): Metrics =>
+/** Figures of the candidate's answers to the gate requests. */
+export const answerMetrics = (figures: AnswerFigures | undefined): Metrics =>
   Object.fromEntries(
     Object.entries(figures ?? {}).map(([name, value]) => [
+      // recorded under this name since the first logs; no release to a share of the sessions is meant
       `canary${name[0]!.toUpperCase()}${name.slice(1)}`,
       value,
     ]),

@@ -8,7 +8,7 @@ import { fadedWeights } from './fading.ts';
 import type { GatedStep } from './gate.ts';
 import type { MinibatchOptions } from './minibatch-gradients.ts';
 import { baselinesAfter, sampleAdvantage, weightOfVerdict } from './sample-advantage.ts';
-import { batchMetrics, canaryMetrics, finiteOnly, lessonMetrics, meanOf, notFinite } from './step-metrics.ts';
+import { answerMetrics, batchMetrics, finiteOnly, lessonMetrics, meanOf, notFinite } from './step-metrics.ts';
 import { type StepSample, stepSample } from './step-sample.ts';
 import { taughtSamples } from './taught-samples.ts';
 import { type Lesson, noLesson, teach } from './teach.ts';
@@ -233,7 +233,7 @@ function candidateOf(
       ...gated.distances,
       candidateScale: part * gated.candidateScale,
       stepScale: part * gated.stepScale,
-      ...canaryMetrics(gated.canaries),
+      ...answerMetrics(gated.answers),
       baseline: startBaseline.value,
     }),
   };

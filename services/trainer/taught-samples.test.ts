@@ -18,7 +18,7 @@ const speaking: LearningEngine = {
   contextTokens: 4096,
   speech: {
     read: ([first]) => (first === LIST ? '- rice\n- beans' : 'Rice and beans.'),
-    canaries: ['one', 'two'],
+    gateRequests: ['one', 'two'],
     rehearsed: [],
     sample: (_, { prompts }) =>
       prompts.map((prompt) => ({

@@ -18,6 +18,7 @@ import { JudgmentRevised } from './judgment-revised.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
+import { PolicyCanaryExpired } from './policy-canary-expired.ts';
 import { PolicyCanaryStarted } from './policy-canary-started.ts';
 import { PolicyLoaded } from './policy-loaded.ts';
 import { PolicyPromoted } from './policy-promoted.ts';
@@ -88,6 +89,7 @@ export const catalogue = [
   LearningPaused,
   LearningResumed,
   PolicyTrained,
+  PolicyCanaryExpired,
   PolicyCanaryStarted,
   PolicyPromoted,
   PolicyRejected,
@@ -138,6 +140,7 @@ export type ClawLoopEvent =
   | LearningPaused
   | LearningResumed
   | PolicyTrained
+  | PolicyCanaryExpired
   | PolicyCanaryStarted
   | PolicyPromoted
   | PolicyRejected

@@ -76,6 +76,10 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
 /** The outcome of a batch also ends its canary. */
 const ended = ({ canary }: HeadView): HeadChange => (canary == null ? {} : { canary: null });
 
+/** The canary that sessions meet: none once its parent is not the head, although its batch is still open. */
+export const servedCanary = ({ canary, head }: Pick<HeadView, 'canary' | 'head'>): Canary | undefined =>
+  canary?.from === head ? canary : undefined;
+
 /** Versions from `version` back to the base. */
 export function lineage(view: Pick<HeadView, 'version'>, version: number): readonly number[] {
   const path: number[] = [];

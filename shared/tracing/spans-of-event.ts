@@ -193,6 +193,22 @@ function versionSpan(event: ClawLoopEvent): Placed | undefined {
       const attributes = { 'clawloop.adapter': adapter, 'clawloop.version': to, 'clawloop.parent': from };
       return ofBatch(batchId, { attributes });
     }
+    case 'policy.canary-started': {
+      const { batchId, adapter, from, to, share } = event.data;
+      const attributes = { 'clawloop.adapter': adapter, 'clawloop.version': to, 'clawloop.parent': from };
+      return ofBatch(batchId, { attributes: { ...attributes, 'clawloop.share': share } });
+    }
+    case 'policy.rolled-back': {
+      const { adapter, from, to, cause } = event.data;
+      if (from === 0) return undefined; // the base comes from no batch
+      const batchId = `${adapter}/batch/${from}`;
+      const attributes = { 'clawloop.adapter': adapter, 'clawloop.version': from, 'clawloop.target': to };
+      return {
+        trace: batchId,
+        follows: `${batchId}/promoted`,
+        described: { attributes: { ...attributes, 'clawloop.cause': cause ?? 'operator' } },
+      };
+    }
     case 'policy.rejected': {
       const { batchId, adapter, reason } = event.data;
       return ofBatch(batchId, { attributes: { 'clawloop.adapter': adapter, 'clawloop.reason': reason } });

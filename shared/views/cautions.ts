@@ -8,7 +8,7 @@ export type Caution = { readonly id: string; readonly what: string; readonly adv
 const FAR_FROM_BASE = 0.12;
 /** share of the first version's negative logprob below which answers become repetitive */
 const NARROW = 0.5;
-/** least share of distinct answers to the canary prompts */
+/** least share of distinct answers to the requests of the gate */
 const FEWEST_DISTINCT = 0.7;
 /** rejected candidates in a row */
 const MANY_REJECTED = 3;

@@ -27,6 +27,7 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'batch.submitted': ({ batchId }) => batchId,
   'policy.trained': ({ batchId }) => `${batchId}/trained`,
   'policy.canary-started': ({ batchId }) => `${batchId}/canary`,
+  'policy.canary-expired': ({ batchId }) => `${batchId}/canary-expired`,
   'policy.promoted': ({ batchId }) => `${batchId}/promoted`,
   'policy.rejected': ({ batchId }) => `${batchId}/rejected`,
   'policy.update-failed': ({ batchId }) => `${batchId}/update-failed`,

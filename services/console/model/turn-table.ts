@@ -42,6 +42,10 @@ const KEPT = 240;
 /** Characters in which secrets are looked for; a secret that begins before KEPT ends within them. */
 const SEARCHED = 8_000;
 
+/** Answers that feedback or a deletion named before their own record, which an outbox held; more are forgotten. */
+const MOST_EARLY = 10_000;
+const mayBeEarly: ReadonlySet<string> = new Set(['feedback.given', 'response.deleted']);
+
 /** A copy, since a slice would keep the whole text in memory. */
 const shorten = (text: string): string =>
   Buffer.from(withoutSecrets(text.slice(0, SEARCHED)).slice(0, KEPT)).toString();
@@ -54,6 +58,7 @@ export function createTurnTable() {
   const views = new TurnViews({ shorten, changed: (id) => changed.add(id) });
   const rows = new Map<string, TurnRow>();
   const batches = new Map<string, BatchRow>();
+  const early = new Map<string, (readonly [place: number, event: ClawLoopEvent])[]>();
   let ordered: TurnRow[] = [];
   let isOrdered = true;
 
@@ -76,6 +81,20 @@ export function createTurnTable() {
     const last = ordered.at(-1);
     if (last !== undefined && inOrder(last, row) > 0) isOrdered = false;
     ordered.push(row);
+    for (const [place, before] of early.get(id) ?? []) note(row, place, before);
+    early.delete(id);
+  };
+
+  const note = (row: TurnRow, place: number, event: ClawLoopEvent): void => {
+    row.places.push(place);
+    changed.add(row.id);
+    noteDetails(row, event);
+  };
+
+  const keepEarly = (id: string, place: number, event: ClawLoopEvent): void => {
+    const [oldest] = early.keys();
+    if (early.size >= MOST_EARLY && !early.has(id)) early.delete(oldest!);
+    early.set(id, [...(early.get(id) ?? []), [place, event]]);
   };
 
   const noteBatch = (event: ClawLoopEvent, at: number): void => {
@@ -93,12 +112,10 @@ export function createTurnTable() {
     if (event.type === 'interaction.completed') add(event);
     const place = packPlace({ topic, ...at });
     noteBatch(event, place);
-    const row = rows.get(turnNamed(namesOf(event)) ?? '');
-    if (row !== undefined) {
-      row.places.push(place);
-      changed.add(row.id);
-      noteDetails(row, event);
-    }
+    const turn = turnNamed(namesOf(event));
+    const row = rows.get(turn ?? '');
+    if (row !== undefined) note(row, place, event);
+    else if (turn !== undefined && mayBeEarly.has(event.type)) keepEarly(turn, place, event);
     views.on(event);
   };
 

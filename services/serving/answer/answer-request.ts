@@ -4,7 +4,7 @@ import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ServingError } from '../errors.ts';
 import type { Engine, PolicyTarget } from '../generation.ts';
-import type { CanaryChoice } from '../heads/serve-canary.ts';
+import { type CanaryChoice, conversationName } from '../heads/serve-canary.ts';
 import { callerOf } from '../http/caller.ts';
 import { abortOnDisconnect } from '../http/disconnect.ts';
 import { asServingError } from '../http/error-body.ts';
@@ -153,17 +153,10 @@ function withCanary(
   { lane, envelope, chat, rewarded }: Omit<AcceptedRequest, 'target'>,
 ): PolicyTarget {
   if (target.kind !== 'live' || rewarded !== undefined) return target;
-  const alias = canaryOf(target.adapter)?.aliasFor(conversationOf(lane, envelope, chat));
+  const alias = canaryOf(target.adapter)?.aliasFor(
+    conversationName(lane, envelope.session, chat.generation.messages),
+  );
   return alias === undefined ? target : { kind: 'live', adapter: alias };
-}
-
-/**
- * The same for all requests of a conversation, in every replica: its named session, or else the first message of the
- * person, which stays while the history grows.
- */
-function conversationOf(lane: string, { session }: Envelope, { generation }: ChatRequest): string {
-  const first = session === undefined ? generation.messages.find(({ role }) => role === 'user') : undefined;
-  return JSON.stringify([lane, first?.content]);
 }
 
 /** More choices than a limit can ever admit are a client error; a full limit is one to retry. */

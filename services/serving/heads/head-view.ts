@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted, withDeadline } from '../../../shared/lang/async.ts';
-import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import { applyHead, type HeadState, initialHead, servedCanary } from '../../../shared/lineage/head.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { PolicyVersion } from '../generation.ts';
@@ -137,8 +137,8 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
     for (const listener of listeners) listener(head());
   };
   const canary = (): ServedCanary | undefined => {
-    const started = state.canary;
-    if (started == null || started.from !== state.head) return undefined;
+    const started = servedCanary(state);
+    if (started === undefined) return undefined;
     const { to, checkpoint, digest, share } = started;
     const adapter = { name, folder: join(checkpoints, checkpoint), digest };
     return { policy: { version: to, adapter }, share };

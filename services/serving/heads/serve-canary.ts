@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
 import type { Engine } from '../generation.ts';
@@ -70,4 +71,17 @@ export function serveCanary({ view, engine, adapter, logger }: Options): CanaryC
 export function isChosen(session: string, { policy, share }: ServedCanary): boolean {
   const digest = hash('sha256', JSON.stringify([policy.version, session]), 'buffer');
   return digest.readUInt32BE(0) / 2 ** 32 < share;
+}
+
+/**
+ * The same for all requests of a conversation, in every replica: its named session, which its lane contains, or else
+ * the first message of the person, which stays while the history grows.
+ */
+export function conversationName(
+  lane: string,
+  session: string | undefined,
+  messages: readonly Pick<ChatMessage, 'role' | 'content'>[],
+): string {
+  const first = session === undefined ? messages.find(({ role }) => role === 'user') : undefined;
+  return JSON.stringify([lane, first?.content]);
 }

@@ -1,6 +1,6 @@
 import { sum } from '../../../shared/lang/numbers.ts';
 import { klLoss } from '../../../shared/policy/losses/kl.ts';
-import { checksCanaries } from '../canary-gate.ts';
+import { checksAnswers } from '../answer-gate.ts';
 import { type GatedStep, type GateSettings, refusal } from '../gate.ts';
 import type { LogProbs } from '../learning-engine.ts';
 
@@ -29,7 +29,7 @@ export function gateBySamples({ start, candidate, base }: GateLogProbs, settings
     const detail = `${refused.detail}, as estimated from the batch's answers`;
     return { ...common, gate: { ...refused, detail }, stepScale: 0 };
   }
-  const unchecked = checksCanaries(settings) ? { answersChecked: false as const } : {};
+  const unchecked = checksAnswers(settings) ? { answersChecked: false as const } : {};
   return { ...common, gate: { passed: true, ...unchecked }, stepScale: 1 };
 }
 

@@ -1,7 +1,7 @@
 import type { CheckpointSummary } from './state.ts';
 
 export type Retention = {
-  /** how many checkpoints of the head's lineage are kept at most; half as many of the newest are kept too */
+  /** how many checkpoints of the head's lineage are kept, at least the nearest nine; half as many of the newest are kept too */
   readonly keep: number;
   /** versions from the served one back to the base */
   readonly lineage: readonly number[];
@@ -26,7 +26,7 @@ export function prunable(
   const newest = checkpoints.map(({ state }) => state.version).toSorted((a, b) => b - a);
   const kept = new Set([
     ...spreadOut(lineage).slice(0, keep),
-    ...lineage.slice(0, Math.min(keep, NEAREST)),
+    ...lineage.slice(0, NEAREST),
     ...newest.slice(0, Math.ceil(keep / 2)),
     openParent,
   ]);

@@ -4,7 +4,7 @@
 // evaluation.
 
 import { z } from 'zod';
-import { canaryFigures } from '../../../services/trainer/canaries.ts';
+import { answerFigures } from '../../../services/trainer/answer-figures.ts';
 import { untilThreeInARow } from './cell.ts';
 import { type ChangingPerson, talkOnce } from './changing.ts';
 import { evaluate } from './evaluate.ts';
@@ -23,7 +23,7 @@ const Cell = z.object({
   answers: z.int().default(64),
   falseVerdicts: z.number().default(0),
   wantsContent: z.boolean().default(false),
-  canaries: z.boolean().default(true),
+  gateRequests: z.boolean().default(true),
 });
 
 const tasteOf = (name: string): BenchTaste => {
@@ -49,7 +49,7 @@ const look = (taste: BenchTaste, extra: object = {}): void => {
   const held = evaluate(loop, taste, cell.seed, cell.answers);
   const steps = loop.steps().slice(shownSteps);
   shownSteps += steps.length;
-  const figures = cell.canaries && speech && canaryFigures(model.engine, speech, loop.adapter());
+  const figures = cell.gateRequests && speech && answerFigures(model.engine, speech, loop.adapter());
   const last = steps.findLast(({ gate }) => gate.passed)?.metrics;
   console.log(
     JSON.stringify({
@@ -65,7 +65,7 @@ const look = (taste: BenchTaste, extra: object = {}): void => {
       rejected: steps.flatMap(({ gate }) => (gate.passed ? [] : [gate.reason])).join(),
       scaled: steps.filter(({ metrics }) => (metrics.stepScale ?? 1) < 1).length,
       klToBase: last?.klToBase,
-      ...(figures && { canaries: figures }),
+      ...(figures && { gateRequests: figures }),
       ...extra,
       seconds: Math.round((performance.now() - began) / 1000),
     }),

@@ -4,6 +4,7 @@ import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
 import { LearningPaused } from '../../../shared/events/learning-paused.ts';
 import { LearningResumed } from '../../../shared/events/learning-resumed.ts';
+import { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
 import { PolicyLoaded } from '../../../shared/events/policy-loaded.ts';
 import { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../../shared/events/policy-rejected.ts';
@@ -147,6 +148,19 @@ export const promoted = (tick: number, { batchId, adapter, n, parent }: OpenBatc
   PolicyPromoted.create({
     ...said({ id: `${batchId}/promoted`, tick }),
     data: { batchId, adapter, from: parent, to: n, checkpoint: `c${n}`, digest: `d${n}` },
+  });
+export const canaryStarted = (tick: number, { batchId, adapter, n, parent, settings }: OpenBatch) =>
+  PolicyCanaryStarted.create({
+    ...said({ id: `${batchId}/canary`, tick }),
+    data: {
+      batchId,
+      adapter,
+      from: parent,
+      to: n,
+      checkpoint: `c${n}`,
+      digest: `d${n}`,
+      share: settings.canaryShare!,
+    },
   });
 export const rejected = (tick: number, { batchId, adapter }: OpenBatch) =>
   PolicyRejected.create({

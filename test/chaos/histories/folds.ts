@@ -15,8 +15,14 @@ export type TopicName = (typeof topicNames)[number];
  * What an operator may change between two starts. It takes effect at a position of the input and is committed
  * with it.
  */
-export type Rules = { readonly votes: number; readonly size: number; readonly maxStaleness: number };
-export const firstRules: Rules = { votes: 3, size: 4, maxStaleness: 2 };
+export type Rules = {
+  readonly votes: number;
+  readonly size: number;
+  readonly maxStaleness: number;
+  /** 0: candidates are promoted at once */
+  readonly canaryShare: number;
+};
+export const firstRules: Rules = { votes: 3, size: 4, maxStaleness: 2, canaryShare: 0.5 };
 
 export type FoldName = 'attribute' | 'judge' | 'assemble' | 'submit';
 
@@ -32,6 +38,9 @@ const { settings: training } = defaultTrainingSettings('claw-nano');
 
 /** Votes are random and few, so nothing is ever clearly worse: no real bound, so that versions are rolled back now and then. */
 const watch = { alpha: 20, margin: 0, pauseAfter: 2 };
+
+/** Decides after few verdicts, for the same reason. A quarter of a day is 100 ticks. */
+export const canary = { alpha: 20, margin: 0.3, turns: 6, hours: 48 };
 
 const rulesOfAttribute = {
   atOnce: true,
@@ -72,7 +81,13 @@ export const theFolds: readonly HistoryFold[] = [
     name: 'submit',
     reads: 'training',
     writes: 'training',
-    on: (rows, event, at, { size, maxStaleness }) =>
-      submit.on(rows, event, at, { size, maxStaleness, training, watch }),
+    on: (rows, event, at, { size, maxStaleness, canaryShare }) =>
+      submit.on(rows, event, at, {
+        size,
+        maxStaleness,
+        training: { ...training, canaryShare },
+        watch,
+        canary,
+      }),
   },
 ];

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { defined } from '../../../shared/lang/defined.ts';
+import { isCanaryDecision } from './laws/canary.ts';
 import { readHistory } from './laws/history.ts';
 import { type Mutation, mutations } from './mutations.ts';
 import { runHistory } from './run-history.ts';
@@ -18,8 +19,15 @@ test('the histories contain every kind of outcome', () => {
     for (const { data } of of('sample.ready')) seen.add(data.soft ? 'soft' : 'firm');
     for (const { data } of of('turn.completed')) seen.add(`session by ${data.sessionBy}`);
     for (const { data } of of('policy.rolled-back')) seen.add(`rolled back: ${data.cause ?? 'operator'}`);
+    for (const event of [...of('policy.promoted'), ...of('policy.rejected')])
+      if (isCanaryDecision(event)) seen.add(`after its canary: ${event.type}`);
+    const tried = new Set(of('policy.canary-started').map(({ subject, data }) => `${subject} ${data.to}`));
+    for (const { data } of of('turn.completed'))
+      if (tried.has(`${data.adapter} ${data.version}`)) seen.add('a turn of a candidate');
     for (const type of [
       'lane.forgotten',
+      'policy.canary-started',
+      'policy.canary-expired',
       'policy.promoted',
       'policy.rejected',
       'policy.update-failed',
@@ -59,6 +67,11 @@ test('the histories contain every kind of outcome', () => {
       'session by new',
 
       'lane.forgotten',
+      'policy.canary-started',
+      'policy.canary-expired',
+      'after its canary: policy.promoted',
+      'after its canary: policy.rejected',
+      'a turn of a candidate',
       'policy.promoted',
       'policy.rejected',
       'policy.update-failed',
@@ -86,7 +99,7 @@ function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
  * reward of a turn overtakes it; the number of votes changes while a turn is judged; an answer is deleted while its
  * next state is waited for; a command comes twice.
  */
-const RARE = [103, 30, 32, 34, 36];
+const RARE = [262, 31, 30, 32, 34, 36];
 
 test.each(mutations)('a law breaks when $name', (mutation) => {
   const seeds = [...RARE, ...Array.from({ length: 20 }, (_, i) => i + 1)];

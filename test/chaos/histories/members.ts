@@ -87,5 +87,6 @@ export function changeRules({ random }: World): Rules {
     votes: random.of([1, 3, 5]),
     size: random.of([2, 4, 6]),
     maxStaleness: random.of([1, 2, 3]),
+    canaryShare: random.of([0, 0.5, 0.5]),
   };
 }

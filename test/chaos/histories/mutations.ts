@@ -1,4 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import type { HeadView } from '../../../shared/lineage/head.ts';
 import type { Rows } from '../../../shared/log/rows.ts';
 import { type FoldName, type HistoryFold, theFolds } from './folds.ts';
 import type { WorldFault } from './world.ts';
@@ -35,7 +38,7 @@ const withData = (event: ClawLoopEvent, data: object) =>
   ({ ...event, data: { ...event.data, ...data } }) as ClawLoopEvent;
 
 const headOf = (rows: Rows) =>
-  (rows.get('head/now') as { head: number; n: number } | undefined) ?? { head: 0, n: 0 };
+  (rows.get('head/now') as Pick<HeadView, 'head' | 'n' | 'canary'> | undefined) ?? { head: 0, n: 0 };
 
 /** Each must be noticed by a law. */
 export const mutations: readonly Mutation[] = [
@@ -43,6 +46,33 @@ export const mutations: readonly Mutation[] = [
   { name: 'facts and state are committed one after the other', fault: 'commit-in-two' },
   { name: 'rows are rebuilt under new rules', fault: 'rebuilt-under-new-rules' },
   { name: 'an outbox loses what it holds', fault: 'lost-outbox' },
+  { name: 'each request is chosen for a canary by itself', fault: 'canary-by-request' },
+  { name: 'a replica serves a candidate after its canary', fault: 'canary-outlives-its-end' },
+  { name: 'no timer ends a canary', fault: 'no-canary-timer' },
+  mutated(
+    'a decision about a canary is forgotten',
+    'submit',
+    seeing((key, row) => (key === 'canary/now' && row ? { ...row, decided: undefined } : row)),
+  ),
+  mutated(
+    'a verdict counts for the other version of a canary',
+    'submit',
+    reading((event, rows) => {
+      const { canary } = headOf(rows);
+      if (event.type !== 'verdict.recorded' || canary == null) return event;
+      const { from, to } = canary;
+      return event.data.version === from ? withData(event, { version: to }) : event;
+    }),
+  ),
+  mutated(
+    'a candidate whose verdicts are worse is promoted',
+    'submit',
+    ({ on }) =>
+      (rows, event, at, rules) => {
+        const { changes, emit } = on(rows, event, at, rules);
+        return { changes, emit: emit.map((fact) => ('type' in fact ? promotedAnyway(fact, rows) : fact)) };
+      },
+  ),
   mutated(
     'access keys share a lane',
     'attribute',
@@ -196,6 +226,16 @@ export const mutations: readonly Mutation[] = [
         event.type === 'session.closed' ? { changes: [], emit: [] } : on(rows, event, at, rules),
   ),
 ];
+
+function promotedAnyway(event: ClawLoopEvent, rows: Rows): ClawLoopEvent {
+  const { canary } = headOf(rows);
+  if (event.type !== 'policy.rejected' || canary == null) return event;
+  const { id: _, source, time } = event;
+  const { share: __, ...served } = canary;
+  const { figures } = event.data;
+  const data = { ...served, reason: '', ...defined({ figures }) };
+  return PolicyPromoted.create({ id: `${canary.batchId}/promoted`, source, time, data });
+}
 
 const forgetful = (event: ClawLoopEvent) =>
   event.type === 'turn.feedback' && event.data.return !== undefined

@@ -1,6 +1,7 @@
 import { updateSightings } from '../../../services/collector/sightings.ts';
 import {
   inactiveLanes,
+  longCanaries,
   openSessions,
   type TimedFact,
   waitingBatches,
@@ -17,7 +18,7 @@ import {
   timeOf,
   voteExpired,
 } from './facts.ts';
-import type { FoldName } from './folds.ts';
+import { canary, type FoldName } from './folds.ts';
 import { rowsOf } from './history-log.ts';
 import { adapters, append, appendSometime, groupsOf, headNow, newId, type World } from './world.ts';
 
@@ -31,7 +32,8 @@ export const viewsOf = (world: World, name: FoldName): readonly SubjectView[] =>
     [...states].map(([subject, map]) => ({ subject, partition, rows: rowsOf(map) })),
   );
 
-export type Sweep = 'idle' | 'rested' | 'deadline' | 'waited';
+export const sweeps = ['idle', 'rested', 'deadline', 'waited', 'canary'] as const;
+export type Sweep = (typeof sweeps)[number];
 
 /** A sweeper sees a state, and may speak when it is over. */
 export function sweep(world: World, kind: Sweep, surely = false): void {
@@ -59,10 +61,10 @@ export function sweep(world: World, kind: Sweep, surely = false): void {
     const { sightings, due } = updateSightings(world.sightings.deadline, candidates, world.awake, DEADLINE);
     world.sightings.deadline = sightings;
     for (const fact of due) say(fact());
-  } else
+  } else if (!(kind === 'canary' && world.faults.has('no-canary-timer')))
     sayAll(
       viewsOf(world, 'submit')
-        .flatMap(waitingBatches)
+        .flatMap(kind === 'waited' ? waitingBatches : longCanaries(canary.hours))
         .map(({ fact }) => fact),
     );
 }

@@ -1,4 +1,5 @@
 import { type HistoryFold, theFolds } from './folds.ts';
+import { canariesEndOnce, sessionsKeepTheirVersion } from './laws/canary.ts';
 import { bodiesAreTheirOwn, emittedOnce, everyTurnEndsOnce, nothingIsLost } from './laws/conservation.ts';
 import { deletedStaysOut } from './laws/deletion.ts';
 import { earlyFeedbackDecides, feedbackDecides, lastThumbStands } from './laws/feedback.ts';
@@ -17,6 +18,8 @@ export const laws: Readonly<Record<string, Law>> = {
   everyTurnEndsOnce,
   bodiesAreTheirOwn,
   lineageHolds,
+  canariesEndOnce,
+  sessionsKeepTheirVersion,
   rebuildIsTheSame,
   oldTimersEndNothing,
   keysStayApart,

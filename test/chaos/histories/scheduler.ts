@@ -2,8 +2,9 @@ import { noSightings } from '../../../services/collector/sightings.ts';
 import { learningResumed } from './facts.ts';
 import { firstRules } from './folds.ts';
 import { allEvents, write } from './history-log.ts';
+import { isCanaryDecision } from './laws/canary.ts';
 import { changeRules, enqueueAllVotes, foldAll, foldSome, isCaughtUp, takeOver } from './members.ts';
-import { operate, sweep, viewsOf } from './operators.ts';
+import { operate, sweep, sweeps, viewsOf } from './operators.ts';
 import { answer, chat, crash, drain, swap } from './serving.ts';
 import { train, voteWork, wakeTrainers } from './workers.ts';
 import { adapters, append, follow, newId, type World } from './world.ts';
@@ -22,7 +23,7 @@ export function tick(world: World): void {
   else if (dice < 0.93) {
     enqueueAllVotes(world);
     wakeTrainers(world);
-  } else if (dice < 0.96) sweep(world, random.of(['idle', 'rested', 'deadline', 'waited'] as const));
+  } else if (dice < 0.96) sweep(world, random.of(sweeps));
   else if (dice < 0.98) {
     const late = random.take(world.later);
     if (late !== undefined) write(world.records, late);
@@ -90,8 +91,7 @@ export function quiesce(world: World): boolean {
     }
     world.now += 100;
     world.awake += 100;
-    if (round > 2)
-      for (const kind of ['idle', 'rested', 'deadline', 'waited'] as const) sweep(world, kind, true);
+    if (round > 2) for (const kind of sweeps) sweep(world, kind, true);
     for (const replica of world.replicas) swap(world, replica, true);
     if (world.groups.every((group) => isCaughtUp(world, group)) && openThings(world).length === 0)
       return true;
@@ -116,7 +116,9 @@ const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback
 
 /** A last late copy of old commands and old turns. */
 const ghosts = ({ records, random }: World) =>
-  allEvents(records).filter(({ type }) => comesAgain.test(type) && random.chance(0.04));
+  allEvents(records).filter(
+    (event) => comesAgain.test(event.type) && !isCanaryDecision(event) && random.chance(0.04),
+  );
 
 /** What is not settled yet, from committed rows. */
 export function openThings(world: World): readonly string[] {

@@ -1,6 +1,14 @@
+import { conversationName, isChosen } from '../../../services/serving/heads/serve-canary.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { initialHead } from '../../../shared/lineage/head.ts';
-import { feedbackGiven, interactionCompleted, policyLoaded, responseDeleted, sessionEnded } from './facts.ts';
+import { initialHead, servedCanary } from '../../../shared/lineage/head.ts';
+import {
+  feedbackGiven,
+  interactionCompleted,
+  message,
+  policyLoaded,
+  responseDeleted,
+  sessionEnded,
+} from './facts.ts';
 import { hashOf } from './random.ts';
 import {
   adapters,
@@ -36,7 +44,7 @@ export function drain(world: World, replica: Replica): void {
 }
 
 export function crash(replica: Replica): void {
-  Object.assign(replica, { up: false, flights: [], loaded: new Map(), view: newView() });
+  Object.assign(replica, { up: false, flights: [], loaded: new Map(), canaries: new Map(), view: newView() });
 }
 
 type Asked = { readonly side?: boolean; readonly pinned?: boolean; readonly words?: readonly string[] };
@@ -50,10 +58,25 @@ function request(
   if (ready.length === 0) return;
   const replica = world.random.of(ready);
   const id = newId(world, 'i');
-  replica.flights.push({ id, client, side, pinned, words, version: replica.loaded.get(client.adapter)! });
+  const version = versionFor(world, replica, client, { id, pinned, words });
+  replica.flights.push({ id, client, side, pinned, words, version });
   if (side) return;
   client.waiting = { id, pinned };
   if (world.random.chance(0.04)) request(world, client, { pinned, words }); // it asks twice at once
+}
+
+/** The candidate on canary for some of the sessions that verdicts settle, once it is loaded; otherwise the head. */
+function versionFor(
+  { faults }: World,
+  { loaded, canaries }: Replica,
+  { adapter, lane, session, settle }: Client,
+  { id, pinned, words }: { readonly id: string; readonly pinned: boolean; readonly words: readonly string[] },
+): number {
+  const canary = canaries.get(adapter);
+  const head = loaded.get(adapter)!;
+  if (canary === undefined || pinned || settle === 'reward') return head;
+  const name = faults.has('canary-by-request') ? id : conversationName(lane, session, words.map(message));
+  return isChosen(name, { policy: { version: canary.to }, share: canary.share }) ? canary.to : head;
 }
 
 /** Content has streamed; the final chunk goes out when the fact is durable. */
@@ -96,8 +119,14 @@ export function answer(world: World, replica: Replica): void {
 export function swap(world: World, replica: Replica, toEnd = false): void {
   if (!world.logUp) return;
   const isFirst = replica.loaded.size === 0;
-  follow(world, replica.view, toEnd || isFirst);
+  follow(world, replica.view, toEnd || isFirst || world.random.chance(0.5));
   for (const adapter of adapters) {
+    const canary = servedCanary(replica.view.heads.get(adapter) ?? initialHead);
+    const before = replica.canaries.get(adapter);
+    if (before?.batchId !== canary?.batchId && !world.faults.has('canary-outlives-its-end'))
+      replica.canaries.delete(adapter);
+    // loading takes a while, and fails now and then
+    if (canary !== undefined && world.random.chance(0.5)) replica.canaries.set(adapter, canary);
     const version = (replica.view.heads.get(adapter) ?? initialHead).head;
     if (isFirst && version !== headNow(world, adapter).head)
       world.violations.push(`lineage: a fresh replica serves an old head: ${adapter} v${version}`);

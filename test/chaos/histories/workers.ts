@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
-import { initialHead, type OpenBatch } from '../../../shared/lineage/head.ts';
-import { promoted, rejected, trained, updateFailed, voteCast } from './facts.ts';
+import { type HeadState, initialHead, type OpenBatch } from '../../../shared/lineage/head.ts';
+import { canaryStarted, promoted, rejected, trained, updateFailed, voteCast } from './facts.ts';
 import { hashOf } from './random.ts';
 import { append, follow, newTrainer, type World } from './world.ts';
 
@@ -27,11 +27,15 @@ export function voteWork(world: World, worker: number): void {
   append(world, voteCast({ id, tick: world.now }, { turnId, lane, index, vote }));
 }
 
-/** A wake-up per adapter with an open batch. */
+/** The batch that a trainer owes a step: none while its candidate is on canary. */
+const owedBatch = ({ open, canary }: HeadState): OpenBatch | null =>
+  open !== null && open.batchId === canary?.batchId ? null : open;
+
+/** A wake-up per adapter whose open batch owes a step. */
 export function wakeTrainers(world: World): void {
   for (const { view } of world.trainers)
-    for (const [adapter, { open }] of view.heads)
-      if (open !== null && !world.wakes.includes(adapter)) world.wakes.push(adapter);
+    for (const [adapter, state] of view.heads)
+      if (owedBatch(state) !== null && !world.wakes.includes(adapter)) world.wakes.push(adapter);
 }
 
 /** One step of a trainer's work; a crash or a long pause may fall between any two. */
@@ -47,7 +51,7 @@ export function train(world: World, index: number): void {
   const { task } = trainer;
   if (task === undefined) {
     const adapter = random.take(world.wakes);
-    const batch = adapter === undefined ? null : (trainer.view.heads.get(adapter) ?? initialHead).open;
+    const batch = adapter === undefined ? null : owedBatch(trainer.view.heads.get(adapter) ?? initialHead);
     if (batch !== null) trainer.task = { batch, stage: 'begin' };
     return;
   }
@@ -82,7 +86,8 @@ export function train(world: World, index: number): void {
     case 'gate': {
       const seen = trainer.view.heads.get(batch.adapter);
       const fails = hashOf(`${batchId}/gate`) % 7 === 0 || (seen !== undefined && seen.head !== batch.parent);
-      say(fails ? rejected(world.now, batch) : promoted(world.now, batch));
+      const passed = (batch.settings.canaryShare ?? 0) > 0 ? canaryStarted : promoted;
+      say((fails ? rejected : passed)(world.now, batch));
       trainer.task = undefined;
     }
   }

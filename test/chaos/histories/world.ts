@@ -1,7 +1,13 @@
 import type { Sightings } from '../../../services/collector/sightings.ts';
 import { noSightings } from '../../../services/collector/sightings.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { applyHead, type HeadState, initialHead, type OpenBatch } from '../../../shared/lineage/head.ts';
+import {
+  applyHead,
+  type Canary,
+  type HeadState,
+  initialHead,
+  type OpenBatch,
+} from '../../../shared/lineage/head.ts';
 import { type FoldName, firstRules, type HistoryFold, type Rules } from './folds.ts';
 import {
   emptyRecords,
@@ -15,7 +21,14 @@ import {
 import { createRandom, hashOf, type Random } from './random.ts';
 
 /** Deliberate faults outside the folds: each must make a law fail. */
-export type WorldFault = 'stale-owner-commits' | 'commit-in-two' | 'rebuilt-under-new-rules' | 'lost-outbox';
+export type WorldFault =
+  | 'stale-owner-commits'
+  | 'commit-in-two'
+  | 'rebuilt-under-new-rules'
+  | 'lost-outbox'
+  | 'canary-by-request'
+  | 'canary-outlives-its-end'
+  | 'no-canary-timer';
 
 /** A follower of `training`: the next offset per partition, and each adapter's head. */
 export type View = { at: number[]; readonly heads: Map<string, HeadState> };
@@ -34,6 +47,8 @@ export type Replica = {
   up: boolean;
   view: View;
   loaded: Map<string, number>;
+  /** candidates that are loaded beside the head */
+  canaries: Map<string, Canary>;
   outbox: ClawLoopEvent[];
   flights: Flight[];
   /** ticks that its clock is ahead */
@@ -136,6 +151,7 @@ export function createWorld(
       up: true,
       view: newView(),
       loaded: new Map(),
+      canaries: new Map(),
       outbox: [],
       flights: [],
       skew: 0,

@@ -23,6 +23,8 @@ function walk(
     new Set<string>(),
     new Set<number>(),
   ];
+  /** versions that were on canary */
+  const tried = new Set<number>();
   const banned: number[] = [];
   let [open, current]: [string | undefined, number] = [undefined, 0];
   for (const event of events) {
@@ -48,6 +50,9 @@ function walk(
         open = batchId;
         break;
       }
+      case 'policy.canary-started':
+        if (open === event.data.batchId) tried.add(event.data.to);
+        break;
       case 'policy.promoted':
       case 'policy.rejected':
       case 'policy.update-failed': {
@@ -87,8 +92,10 @@ function walk(
   for (const { name, loaded } of world.replicas)
     if ((loaded.get(adapter) ?? 0) !== current)
       fail(`${name} serves v${loaded.get(adapter)}, the head is v${current}`);
+  for (const { name, canaries } of world.replicas)
+    if (canaries.has(adapter)) fail(`${name} still serves v${canaries.get(adapter)!.to} on canary`);
   for (const { id, data } of interactions.values())
-    if (data.adapter === adapter && !parents.has(data.version))
+    if (data.adapter === adapter && !parents.has(data.version) && !tried.has(data.version))
       fail(`${id} was answered by v${data.version}, never promoted`);
   return wrong;
 }

@@ -1,6 +1,7 @@
 import { stableJson } from '../../../../shared/log/stable-json.ts';
 import type { FoldName } from '../folds.ts';
 import { rebuild, type States } from '../history-log.ts';
+import { isCanaryDecision } from './canary.ts';
 import type { Law } from './history.ts';
 
 const emittedBy: Readonly<Record<FoldName, readonly string[]>> = {
@@ -28,7 +29,9 @@ export const rebuildIsTheSame: Law = ({ world, all }) =>
     });
     const list = (events: typeof all) =>
       events
-        .filter(({ type }) => emittedBy[name].includes(type))
+        .filter(
+          (event) => emittedBy[name].includes(event.type) || (name === 'submit' && isCanaryDecision(event)),
+        )
         .map(({ type, subject, id, data }) => stableJson([type, subject, id, data]))
         .sort()
         .join('\n');

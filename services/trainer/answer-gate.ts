@@ -1,12 +1,12 @@
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
-import type { CanaryFigures } from './canaries.ts';
+import type { AnswerFigures } from './answer-figures.ts';
 
 /** By how much answers may be worse than the base's; undefined: not checked. */
 export type Tolerances = Pick<TrainingSettings, 'gateContent' | 'gateCollapse' | 'gateSteerability'>;
 
 type Refusal = Extract<GateResult, { passed: false }>;
-type Figure = keyof CanaryFigures;
+type Figure = keyof AnswerFigures;
 type Bound = {
   readonly figure: Figure;
   readonly limit: number;
@@ -21,7 +21,7 @@ const ENTROPY_FACTOR = 5;
 /** Tokens below which an answer is empty of content. */
 const SHORTEST = 3;
 
-export const checksCanaries = ({ gateContent, gateCollapse, gateSteerability }: Tolerances): boolean =>
+export const checksAnswers = ({ gateContent, gateCollapse, gateSteerability }: Tolerances): boolean =>
   gateContent !== undefined || gateCollapse !== undefined || gateSteerability !== undefined;
 
 /**
@@ -30,10 +30,10 @@ export const checksCanaries = ({ gateContent, gateCollapse, gateSteerability }: 
  *
  * @param parent called only if a figure is beyond its limit
  */
-export function canaryRefusal(
-  candidate: CanaryFigures,
-  base: CanaryFigures,
-  parent: () => CanaryFigures,
+export function answerRefusal(
+  candidate: AnswerFigures,
+  base: AnswerFigures,
+  parent: () => AnswerFigures,
   tolerances: Tolerances,
 ): Refusal | undefined {
   for (const [reason, bounds] of boundsOf(base, tolerances))
@@ -44,7 +44,7 @@ export function canaryRefusal(
       return {
         passed: false,
         reason,
-        detail: `${names[figure]} of the canaries' answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(base[figure])}, the parent's ${shown(before())}`,
+        detail: `${names[figure]} of the answers' answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(base[figure])}, the parent's ${shown(before())}`,
         figures: { [figure]: value, limit, base: base[figure], parent: before() },
       };
     }
@@ -52,7 +52,7 @@ export function canaryRefusal(
 }
 
 function boundsOf(
-  base: CanaryFigures,
+  base: AnswerFigures,
   { gateContent, gateCollapse, gateSteerability }: Tolerances,
 ): readonly (readonly [Refusal['reason'], readonly Bound[]])[] {
   const below = (figure: Figure, limit: number): Bound => ({ figure, limit, side: 'below' });

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
-import { type CanaryFigures, repetitionOf } from './canaries.ts';
-import { canaryRefusal, checksCanaries } from './canary-gate.ts';
+import { type AnswerFigures, repetitionOf } from './answer-figures.ts';
+import { answerRefusal, checksAnswers } from './answer-gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { localTraining } from './local-trainee.ts';
 import { type Candidate, step } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
 import { drawToken, klDivergence, TOY_VOCABULARY, toyEngine, toyLogProbs } from './testing/toy-engine.ts';
 
-const base: CanaryFigures = {
+const base: AnswerFigures = {
   distinct: 1,
   ended: 0.6,
   length: 50,
@@ -22,8 +22,8 @@ const base: CanaryFigures = {
   steered: 0.7,
 };
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.3 };
-const refusalOf = (changes: Partial<CanaryFigures>, parent: Partial<CanaryFigures> = {}, by = tolerances) =>
-  canaryRefusal({ ...base, ...changes }, base, () => ({ ...base, ...parent }), by);
+const refusalOf = (changes: Partial<AnswerFigures>, parent: Partial<AnswerFigures> = {}, by = tolerances) =>
+  answerRefusal({ ...base, ...changes }, base, () => ({ ...base, ...parent }), by);
 
 test("answers as good as the base's, or slightly worse, pass", () => {
   expect(refusalOf({})).toBeUndefined();
@@ -52,7 +52,7 @@ test.each([
   ['deaf to wishes', { steered: 0.1 }, 'steerability'],
 ] as const)('%s is refused with its figures', (_, changes, reason) => {
   const refused = refusalOf(changes);
-  const [[figure, value]] = Object.entries(changes) as [[keyof CanaryFigures, number]];
+  const [[figure, value]] = Object.entries(changes) as [[keyof AnswerFigures, number]];
   expect(refused).toMatchObject({ passed: false, reason, figures: { [figure]: value, base: base[figure] } });
   expect(refused?.detail).toContain(String(value));
 });
@@ -67,12 +67,12 @@ test('bad but improving figures pass; unconfigured figures are not checked', () 
   ).toBeUndefined();
   const none = {} as typeof tolerances;
   expect(refusalOf({ distinct: 0, content: 0, steered: 0 }, {}, none)).toBeUndefined();
-  expect([none, tolerances].map(checksCanaries)).toEqual([false, true]);
+  expect([none, tolerances].map(checksAnswers)).toEqual([false, true]);
 });
 
 test('a base that cannot tell its own answers apart does not judge the subject of others', () => {
   const unsure = { ...base, content: 0.4 };
-  const of = (content: number) => canaryRefusal({ ...unsure, content }, unsure, () => unsure, tolerances);
+  const of = (content: number) => answerRefusal({ ...unsure, content }, unsure, () => unsure, tolerances);
   expect(of(0)).toBeUndefined();
 });
 
@@ -89,7 +89,7 @@ const speaking: LearningEngine = {
   contextTokens: 256,
   writePrompt: ({ messages }) => [1 + (JSON.stringify(messages).length % 3)],
   speech: {
-    canaries: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
+    gateRequests: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
     rehearsed: ['a'],
     read: (ids) => ids.join(' '),
     sample: (file, { prompts, seed, tokens }) =>
@@ -161,7 +161,7 @@ test('earlier requests are asked again if they render identically; no weight dep
   const { writePrompt, speech } = speaking;
   const watched: LearningEngine = {
     ...speaking,
-    // a request that differs from all canaries
+    // a request that differs from all answers
     writePrompt: (input) => (JSON.stringify(input).includes('before') ? [4, 4] : writePrompt(input)),
     speech: {
       ...speech!,

@@ -35,7 +35,7 @@ const ofClawNano: readonly string[] = [
   'What is special about foxes?',
 ];
 
-/** Requests that are rehearsed with a wish at their end; none is a canary. */
+/** Requests that are rehearsed with a wish at their end; none is a request of the gate. */
 const rehearsedInGeneral: readonly string[] = [
   'What is a good way to learn a new language?',
   'How do plants make energy from light?',
@@ -78,4 +78,4 @@ export const rehearsedPrompts = (folder: string): readonly string[] =>
   isOurs(folder) ? rehearsedByClawNano : rehearsedInGeneral;
 
 /** @param folder of the model */
-export const canaryPrompts = (folder: string): readonly string[] => (isOurs(folder) ? ofClawNano : general);
+export const gateRequests = (folder: string): readonly string[] => (isOurs(folder) ? ofClawNano : general);

@@ -6,8 +6,8 @@ import { modelFolder } from '../../shared/policy/model/model-folder.ts';
 import { loadPolicy } from '../../shared/policy/model/policy.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
-import { canaryFigures, personPrompts } from './canaries.ts';
-import { canaryRefusal } from './canary-gate.ts';
+import { answerFigures, personPrompts } from './answer-figures.ts';
+import { answerRefusal } from './answer-gate.ts';
 import { localEngine } from './local-engine.ts';
 import { loadSpeech } from './speech.ts';
 
@@ -25,12 +25,12 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
     await loadSpeech(folder, source),
   );
   const voice = engine.speech!;
-  const base = canaryFigures(engine, voice, undefined);
+  const base = answerFigures(engine, voice, undefined);
   expect(base).toMatchObject({ distinct: 1, klToBase: 0 });
   expect(base.content).toBeGreaterThan(0.95);
   expect(base.steered).toBeGreaterThan(0.6);
   expect(base.absurd).toBeLessThan(0.01);
-  expect(canaryFigures(engine, voice, undefined)).toEqual(base);
+  expect(answerFigures(engine, voice, undefined)).toEqual(base);
 
   const fresh = engine.createAdapter({ training: 'lora', rank: 8, alpha: 16, seed: 1 });
   const random = createRandom('broken');
@@ -44,10 +44,10 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
     ),
   };
   const tensors = executor.tensorCount();
-  const figures = canaryFigures(engine, voice, broken);
+  const figures = answerFigures(engine, voice, broken);
   expect(executor.tensorCount()).toBe(tensors);
-  expect(canaryRefusal(base, base, () => base, tolerances)).toBeUndefined();
-  expect(canaryRefusal(figures, base, () => base, tolerances)).toMatchObject({ passed: false });
+  expect(answerRefusal(base, base, () => base, tolerances)).toBeUndefined();
+  expect(answerRefusal(figures, base, () => base, tolerances)).toMatchObject({ passed: false });
   policy.dispose();
 });
 

@@ -10,7 +10,7 @@ import type { SampledAnswer } from './speech.ts';
  * Statistics of a version's answers to the shipped requests and to a few requests of the person. Shares are 0
  * to 1.
  */
-export type CanaryFigures = {
+export type AnswerFigures = {
   /** share of distinct answers */
   readonly distinct: number;
   /** share of answers that ended within the token limit */
@@ -68,7 +68,7 @@ type MeasuredAnswer = {
 
 /** Figures from the shipped requests only. */
 type ShippedFigures = { readonly spoken: readonly MeasuredAnswer[] } & Pick<
-  CanaryFigures,
+  AnswerFigures,
   'content' | 'steered'
 >;
 
@@ -81,12 +81,12 @@ const baseFigures = new WeakMap<LearningEngine, ShippedFigures>();
  * @param adapter undefined: the base
  * @param ownPrompts prompts of the person, in addition to the shipped requests
  */
-export function canaryFigures(
+export function answerFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
   ownPrompts: readonly (readonly number[])[] = [],
-): CanaryFigures {
+): AnswerFigures {
   const known = adapter === undefined ? baseFigures.get(engine) : undefined;
   const { spoken, content, steered } = known ?? shippedFigures(engine, voice, adapter);
   if (adapter === undefined) baseFigures.set(engine, { spoken, content, steered });
@@ -127,7 +127,8 @@ function shippedFigures(
   adapter: TrainedWeights | undefined,
 ): ShippedFigures {
   const write = (content: string) => requestPrompt(engine, content);
-  const prompts = voice.canaries.map(write);
+  const prompts = voice.gateRequests.map(write);
+  // the seed decides the answers, so that it keeps its name
   const answers = voice.sample(adapter, { prompts, seed: 'canaries', tokens: TOKENS });
   const spoken = measureAnswers(engine, adapter, prompts, answers);
   const elsewhere = OTHERS.map((shift) => {
@@ -205,7 +206,7 @@ function steerability(
   write: (content: string) => readonly number[],
 ): number {
   const requests = steering.flatMap((wish) =>
-    voice.canaries
+    voice.gateRequests
       .slice(0, REQUESTS_PER_WISH)
       .map((text) => ({ wish, prompt: write(`${text} ${wishes[wish].hint}`) })),
   );
