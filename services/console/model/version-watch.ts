@@ -1,7 +1,14 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { VerdictRecorded } from '../../../shared/events/verdict-recorded.ts';
 import { addTally, evidenceOfWorse, noTurns, type Tally } from '../../../shared/lineage/evidence.ts';
-import { applyHead, type Canary, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import {
+  applyHead,
+  type Canary,
+  type HeadState,
+  initialHead,
+  lineage,
+  viewOf,
+} from '../../../shared/lineage/head.ts';
 import type { InputEvent } from '../../../shared/log/fold.ts';
 import { memoryRows, openDraft } from '../../../shared/log/rows.ts';
 import { settledIds } from '../../../shared/log/settled-ids.ts';
@@ -46,8 +53,8 @@ export function createVersionWatch() {
   const counted = new Map<number, Counted>();
   let head: HeadState = initialHead;
   let running: RunningCanary | undefined;
-  /** Number of the last batch when an operator chose the head: only later versions are watched. */
-  let chosen = 0;
+  /** First version that is watched: later than the last choice of a head, and no older than the log promises. */
+  let first = 0;
   const of = (version: number) => counted.get(version) ?? fresh(version);
 
   const isCounted = (event: VerdictRecorded & InputEvent): boolean => {
@@ -83,6 +90,7 @@ export function createVersionWatch() {
     const isWhole = turns >= STRETCH || steps >= LONGEST_STRETCH;
     const { stretch, since } = isWhole ? { stretch: to, since: parent.stretch } : parent;
     counted.set(to, { ...of(to), stretch, since });
+    first = Math.max(first, lineage(viewOf(head), to).at(WATCHED_STEPS - 1) ?? 0);
   };
   const on = (event: ClawLoopEvent, recorded: number): void => {
     const isCopy = head.commands[event.id] === true;
@@ -90,13 +98,13 @@ export function createVersionWatch() {
     if (isCopy) return;
     if (event.type === 'verdict.recorded') count({ ...event, recorded });
     if (event.type === 'policy.promoted') startStretch(event.data.from, event.data.to);
-    const isChosen = event.type === 'policy.rolled-back' && event.data.cause !== 'automatic';
-    if (isChosen && head.head === event.data.to) chosen = head.n;
+    if (event.type === 'policy.rolled-back' && head.head === event.data.to)
+      first = Math.max(first, head.n + 1);
     const canary = head.canary ?? undefined;
     if (canary?.batchId !== running?.canary.batchId)
       running = canary && { canary, since: recorded, parent: noTurns, candidate: noTurns };
   };
-  const watched = () => watchedVersions(head, chosen, of);
+  const watched = () => watchedVersions(head, first, of);
   return { on, watched, canary: (): RunningCanary | undefined => running };
 }
 
@@ -106,8 +114,8 @@ type CountedOf = (version: number) => Counted;
 const parentIn = ({ versions }: Lineage, version: number): number | null => versions[version]?.parent ?? null;
 const tallyOf = ({ turns, bad }: Tally): Tally => ({ turns, bad });
 
-/** Newest first. @param chosen only later versions are watched */
-function watchedVersions(lineage: Lineage, chosen: number, of: CountedOf): readonly WatchedVersion[] {
+/** Newest first. @param first no older version is watched */
+function watchedVersions(lineage: Lineage, first: number, of: CountedOf): readonly WatchedVersion[] {
   const found: WatchedVersion[] = [];
   let after = noTurns;
   let at = lineage.head;
@@ -115,7 +123,7 @@ function watchedVersions(lineage: Lineage, chosen: number, of: CountedOf): reado
     const parent = parentIn(lineage, at);
     const { since } = of(at);
     after = addTally(after, tallyOf(of(at)));
-    if (parent === null || at <= chosen || after.turns > MOST_TURNS) break;
+    if (parent === null || at < first || after.turns > MOST_TURNS) break;
     if (since < at) found.push({ version: at, since, before: tallyBetween(lineage, since, at, of), after });
     at = parent;
   }

@@ -82,7 +82,7 @@ function watchOf({ settings, watched, head }: VersionChecks): TemplateResult {
   if (watched.length === 0)
     return head === 0
       ? html`<p class="quiet">Nothing to watch: the base model is live. The first version is watched from its promotion on.</p>`
-      : html`<p class="quiet">Nothing to watch: v${head} has had enough verdicts, or an operator chose it. The next version is watched from its promotion on.</p>`;
+      : html`<p class="quiet">Nothing to watch: v${head} has had enough verdicts, or a rollback chose it. The next version is watched from its promotion on.</p>`;
   const alpha = settings?.watch?.alpha;
   const pauseAfter = settings?.watch?.pauseAfter;
   return html`
