@@ -9,9 +9,11 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
     conversations.flatMap((log, partition) => log.map(({ id }) => [id, partition] as const)),
   );
   const timers = new Map(of('session.ended').map((event) => [event.id, event]));
-  const untold = new Set(
+  const ignored = new Set(
     of('turn.skipped').flatMap(({ data: { turnId, reason } }) =>
-      reason === 'too-late' || (reason === 'side' && isTimer(interactions.get(turnId)!)) ? [turnId] : [],
+      reason === 'too-late' || (['side', 'deleted'].includes(reason) && isTimer(interactions.get(turnId)!))
+        ? [turnId]
+        : [],
     ),
   );
   return of('session.closed').flatMap(({ data: closed }) => {
@@ -21,13 +23,13 @@ export const oldTimersEndNothing: Law = ({ world, of, interactions }) => {
     return [...interactions.values()]
       .filter(
         ({ id, data }) =>
-          data.live && // of others it is not told whether they came too late
+          data.live && // no record says whether a pinned answer came too late
           data.key === closed.key &&
           data.session === closed.session &&
           partitionOfId.get(id) === partitionOfId.get(timer.id) &&
           first.get(id)! > seen &&
           first.get(id)! < said &&
-          !untold.has(id),
+          !ignored.has(id),
       )
       .map(({ id }) => `an old timer ended ${closed.session}: it saw ${timer.data.last}, not ${id}`);
   });
