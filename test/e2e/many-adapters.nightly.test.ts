@@ -41,9 +41,11 @@ test('two hundred adapters are trained side by side by one trainer, each once', 
       await submit(n, { adapter, settings: serverSettings });
     }
     for (const adapter of of) expect(await settled(n, adapter)).toMatchObject({ head: n });
+    const steps = await until('the trainer has logged the end of each', () => {
+      const found = stepsIn(trainer.output()).filter(({ batch }) => submitted.has(batch));
+      return found.length === of.length && found;
+    });
     const after = await place.server.state();
-    const steps = stepsIn(trainer.output()).filter(({ batch }) => submitted.has(batch));
-    expect(steps).toHaveLength(of.length);
     const seconds = (Math.max(...steps.map(({ ended }) => ended)) - began) / 1000;
     return {
       steps: of.length,
