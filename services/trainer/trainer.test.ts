@@ -127,24 +127,28 @@ test('states of versions that are pruned, and of killed attempts, are removed fr
   const trainer = openTrainer({ run, removeState }, 1);
   const folder = trainer.storeOf('default');
   const versions = async () =>
-    (await readdir(folder)).filter((name) => /^\d+-[0-9a-f]+$/.test(name)).map((name) => Number(name[0]));
+    (await readdir(folder))
+      .filter((name) => /^\d+-[0-9a-f]+$/.test(name))
+      .map((name) => Number.parseInt(name, 10))
+      .toSorted((a, b) => a - b);
+  const upTo = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
   const train = async (n: number) => {
     await trainer.submit(n);
     await trainer.wakeUp('default');
   };
-  await train(1);
-  await train(2);
+  for (const n of upTo(1, 9)) await train(n);
   // its trainer was killed when the batch had its outcome already
   await openCheckpointStore(folder).attempts('2-0123456789ab').note('tinker://killed/weights/state');
   isAway.now = true;
   trainer.owed();
-  await train(3);
+  for (const n of upTo(10, 11)) await train(n);
   expect(removed).toEqual([]);
-  expect(await versions()).toEqual([1, 2, 3]);
+  expect(await versions()).toEqual(upTo(1, 11));
 
   isAway.now = false;
   trainer.owed();
-  await expect.poll(versions).toEqual([3]);
+  await expect.poll(versions).toEqual(upTo(3, 11)); // the head and the eight before it always stay
   expect(removed.toSorted()).toEqual(['tinker://killed/weights/state', stateOf(1), stateOf(2)]);
-  expect((await readdir(folder)).filter((name) => name.endsWith('.attempts'))).toEqual([]);
+  const attempts = async () => (await readdir(folder)).filter((name) => name.endsWith('.attempts'));
+  await expect.poll(attempts).toEqual([]);
 });
