@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { findBrowser } from '../../../clients/environments/miniwob/browser.ts';
+import { until } from '../harness/clawloop.ts';
 import { loopOnFolder } from '../harness/loop-on-folder.ts';
 import { startService, untilReady } from '../wiring/service-process.ts';
 import { describeWithBrowser } from './browser.ts';
@@ -21,6 +22,11 @@ const at = (values: readonly number[], share: number) =>
 async function processorSeconds(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
+}
+
+async function turnsRead(url: string): Promise<number> {
+  const { turns } = (await (await fetch(`${url}/api/overview`)).json()) as { turns: number };
+  return turns;
 }
 
 describeWithBrowser('the console beside many chats', () => {
@@ -75,14 +81,19 @@ describeWithBrowser('the console beside many chats', () => {
     );
     const { console: pid } = await on.loop.pids();
     await chatAll(CHATS); // warm
+    let chatted = CHATS;
     const processorBefore = await processorSeconds(url);
     const times: Record<'without' | 'with', number[]> = { without: [], with: [] };
     for (let round = 0; round < ROUNDS; round++)
       for (const name of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
-        process.kill(pid!, name === 'with' ? 'SIGCONT' : 'SIGSTOP');
+        // a console that continues first reads what came while it was stopped
+        process.kill(pid!, 'SIGCONT');
+        await until('the console has read every turn', async () => (await turnsRead(url)) >= chatted);
+        if (name === 'without') process.kill(pid!, 'SIGSTOP');
         const round = await chatAll(CHATS);
         console.log(`${name}: median ${Math.round(at(round, 0.5))} ms`);
         times[name].push(...round);
+        chatted += CHATS;
       }
     process.kill(pid!, 'SIGCONT');
     const processor = (await processorSeconds(url)) - processorBefore;
@@ -120,7 +131,7 @@ describeWithBrowser('the console beside many chats', () => {
     expect(after).toEqual(before);
     const last = startService('console', flags);
     const address = await untilReady(last);
-    const { turns } = (await (await fetch(`${address}/api/overview`)).json()) as { turns: number };
+    const turns = await turnsRead(address);
     await last.stop();
     expect(turns).toBeGreaterThanOrEqual(answered);
     expect(await on.run('audit')).toContain('balances');
