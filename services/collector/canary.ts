@@ -2,9 +2,10 @@ import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
 import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
-import { addTally, badShare, evidenceOfWorse, noTurns, type Tally } from '../../shared/lineage/evidence.ts';
+import { addTally, badShare, noTurns, type Tally } from '../../shared/lineage/evidence.ts';
 import type { Canary } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
+import { canaryEvidence } from '../../shared/lineage/watched-versions.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import type { CanarySettings } from './fold-settings.ts';
@@ -80,15 +81,6 @@ const countsOf = ({ parent, candidate }: CanaryRow) => ({
   badOfParent: parent.bad,
   turns: candidate.turns,
   bad: candidate.bad,
-});
-
-/** The second is the first with the versions exchanged: that the parent's rate is above the candidate's less the margin. */
-export const canaryEvidence = (
-  { parent, candidate }: Pick<CanaryRow, 'parent' | 'candidate'>,
-  margin: number,
-) => ({
-  worse: evidenceOfWorse({ before: parent, after: candidate, margin: 0 }),
-  notWorse: evidenceOfWorse({ before: candidate, after: parent, margin: -margin }),
 });
 
 /** First match wins: surely worse, surely not worse by the margin, or long enough. */

@@ -1,8 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Tally } from '../../shared/lineage/evidence.ts';
+import { canaryEvidence } from '../../shared/lineage/watched-versions.ts';
 import type { SubjectView } from '../../shared/log/event-log.ts';
 import type { Rows } from '../../shared/log/rows.ts';
-import { canaryEvidence, canaryFallback, runningCanary } from './canary.ts';
+import { canaryFallback, runningCanary } from './canary.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { watchedVersion } from './verdict-watch.ts';
 

@@ -4,9 +4,18 @@ import type { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import type { VerdictRecorded } from '../../shared/events/verdict-recorded.ts';
 import { defined } from '../../shared/lang/defined.ts';
-import { addTally, evidenceOfWorse, noTurns, type Tally } from '../../shared/lineage/evidence.ts';
-import { type HeadView, lineage } from '../../shared/lineage/head.ts';
+import { addTally, evidenceOfWorse, type Tally } from '../../shared/lineage/evidence.ts';
+import type { HeadView } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
+import {
+  type CountedOf,
+  type CountedVersion,
+  newVersion,
+  oldestWatched,
+  stretchAfter,
+  type WatchedVersion,
+  watchedVersions,
+} from '../../shared/lineage/watched-versions.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { settledIds } from '../../shared/log/settled-ids.ts';
@@ -16,31 +25,11 @@ import { envelopeOf } from './source.ts';
 
 /**
  * Compares the verdicts on a version, and on all that was trained from it, with those before it, and rolls it back
- * if they are clearly worse. Each promotion is watched until it is `WATCHED_STEPS` steps or `MOST_TURNS` verdicts
- * old. One person gives a version only a few verdicts before the next one is promoted, so its successors count,
- * too: if they cured the fault, their verdicts show it.
+ * if they are clearly worse.
  */
 
-/** Promotions of the served lineage that are watched. The trainer keeps their checkpoints. */
-const WATCHED_STEPS = 8;
-/** Verdicts after which a version has proved itself. */
-const MOST_TURNS = 100;
-/** Verdicts, or versions, of a stretch of the lineage. A version is compared with the stretch before its own, and the start of its own. */
-const STRETCH = 30;
-const LONGEST_STRETCH = 64;
 /** Batches within which automatic rollbacks count as repeated. */
 const REPEATED_WITHIN = 20;
-
-/**
- * `verdicts/<version>`. The stretches start at a promotion, never at a place that later verdicts choose: otherwise
- * the test would not be valid.
- */
-type VersionRow = Tally & {
-  /** version with which its stretch starts */
-  readonly stretch: number;
-  /** version with which the stretch before starts: the oldest that it is compared with */
-  readonly since: number;
-};
 
 /** `watch/now` */
 type WatchRow = {
@@ -58,11 +47,15 @@ type WatchRow = {
 };
 
 const tables = (draft: Draft) => ({
-  versions: draft.table<VersionRow>('verdicts'),
+  versions: draft.table<CountedVersion>('verdicts'),
   watch: draft.table<WatchRow>('watch'),
 });
 
-const newRow = (version: number): VersionRow => ({ ...noTurns, stretch: version, since: version });
+/** `verdicts/<version>` */
+const countedIn =
+  (draft: Draft): CountedOf =>
+  (version) =>
+    tables(draft).versions.get(String(version)) ?? newVersion(version);
 
 /** Whether the fold waits for a decision of its own to become part of the log. */
 export const awaitsDecision = (draft: Draft): boolean => tables(draft).watch.get('now')?.awaits !== undefined;
@@ -84,7 +77,7 @@ export function watchVerdict(
 ): readonly ClawLoopEvent[] {
   const { version, score } = event.data;
   const { versions, watch } = tables(draft);
-  const row = versions.get(String(version)) ?? newRow(version);
+  const row = countedIn(draft)(version);
   versions.set(String(version), { ...row, ...addTally(row, { turns: 1, bad: score < 0 ? 1 : 0 }) });
   const now = watch.get('now') ?? {};
   if (now.awaits !== undefined) return [];
@@ -95,14 +88,7 @@ export function watchVerdict(
   return [rollback];
 }
 
-type Worse = {
-  readonly version: number;
-  readonly parent: number;
-  readonly since: number;
-  readonly before: Tally;
-  readonly after: Tally;
-  readonly evidence: number;
-};
+type Worse = WatchedVersion & { readonly evidence: number };
 
 /** The watched version with the most evidence against it, if that is enough. */
 function worstVersion(draft: Draft, view: HeadView, settings: WatchSettings): Worse | undefined {
@@ -113,7 +99,7 @@ function worstVersion(draft: Draft, view: HeadView, settings: WatchSettings): Wo
 /** The watched version with the most evidence against it; of equals, the newest. */
 function mostEvidence(draft: Draft, view: HeadView, { margin }: WatchSettings): Worse | undefined {
   const { chosen = 0, oldest = 0 } = tables(draft).watch.get('now') ?? {};
-  const compared = compareVersions(draft, view, Math.max(chosen + 1, oldest)).map((arms) => ({
+  const compared = watchedVersions(view, Math.max(chosen + 1, oldest), countedIn(draft)).map((arms) => ({
     ...arms,
     evidence: evidenceOfWorse({ ...arms, margin }),
   }));
@@ -130,38 +116,6 @@ export function watchedVersion(
 ): Pick<Worse, 'version' | 'before' | 'after' | 'evidence'> | undefined {
   const draft = openDraft(rows);
   return mostEvidence(draft, headView(draft), settings);
-}
-
-/** The watched versions from `first` on, newest first, with the verdicts before and after each of their promotions. */
-function compareVersions(draft: Draft, view: HeadView, first: number): readonly Omit<Worse, 'evidence'>[] {
-  const { versions } = tables(draft);
-  const rowOf = (version: number) => versions.get(String(version)) ?? newRow(version);
-  const watched: { version: number; parent: number; since: number; after: Tally }[] = [];
-  let after = noTurns;
-  let at = view.head;
-  for (let step = 0; step < WATCHED_STEPS; step++) {
-    const parent = view.version(at)?.parent ?? null;
-    const row = rowOf(at);
-    after = addTally(after, row);
-    if (parent === null || at < first || after.turns > MOST_TURNS) break;
-    if (row.since < at) watched.push({ version: at, parent, since: row.since, after });
-    at = parent;
-  }
-  if (watched.length === 0) return [];
-  // verdicts on each version and on all versions after it, up to the head
-  const upToHead = new Map<number, Tally>();
-  const oldest = Math.min(...watched.map(({ since }) => since));
-  let sum = noTurns;
-  for (let version: number | null = view.head; version !== null && version >= oldest; ) {
-    sum = addTally(sum, rowOf(version));
-    upToHead.set(version, sum);
-    version = view.version(version)?.parent ?? null;
-  }
-  return watched.map((one) => {
-    const whole = upToHead.get(one.since) ?? sum;
-    const before = { turns: whole.turns - one.after.turns, bad: whole.bad - one.after.bad };
-    return { ...one, before };
-  });
 }
 
 function rollbackOf(
@@ -198,23 +152,14 @@ function rollbackOf(
 /** Starts to watch a version. Call it once the head has moved to it. */
 export function watchPromoted(draft: Draft, { data: { from, to } }: PolicyPromoted): void {
   const { versions, watch } = tables(draft);
-  const known = versions.get(String(to)) ?? newRow(to); // a canary has verdicts
-  if (known.since !== to || headView(draft).head !== to) return;
+  const view = headView(draft);
+  const of = countedIn(draft);
+  const known = of(to); // a canary has verdicts
+  if (known.since !== to || view.head !== to) return;
   const now = watch.get('now') ?? {};
-  const oldest = lineage(headView(draft), to).at(WATCHED_STEPS - 1) ?? 0;
+  const oldest = oldestWatched(view, to);
   if (oldest > (now.oldest ?? 0)) watch.set('now', { ...now, oldest });
-  const parent = versions.get(String(from)) ?? newRow(from);
-  let [turns, steps] = [0, 0];
-  for (const view = headView(draft), at = { version: from }; ; ) {
-    turns += versions.get(String(at.version))?.turns ?? 0;
-    steps += 1;
-    const next = view.version(at.version)?.parent ?? null;
-    if (at.version === parent.stretch || next === null) break;
-    at.version = next;
-  }
-  const isWhole = turns >= STRETCH || steps >= LONGEST_STRETCH;
-  const { stretch, since } = isWhole ? { stretch: to, since: parent.stretch } : parent;
-  versions.set(String(to), { ...known, stretch, since });
+  versions.set(String(to), { ...known, ...stretchAfter(view, { from, to }, of) });
 }
 
 /** Reads decisions: an operator's, and those of this fold, which now take effect. Repeated rollbacks pause learning. */

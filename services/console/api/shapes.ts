@@ -1,3 +1,4 @@
+import type { WatchedVersion } from '../../../shared/lineage/watched-versions.ts';
 import type { AuditResult } from '../audits.ts';
 import type { CheckSettings } from '../check-settings.ts';
 import type { DiskUse, FoldLag, ServiceState } from '../look-around.ts';
@@ -6,7 +7,7 @@ import type { Decision, ShownVersion } from '../model/decisions.ts';
 import type { Facets, TurnFilter } from '../model/find-turns.ts';
 import type { LearningView } from '../model/learning.ts';
 import type { Place } from '../model/place.ts';
-import type { RunningCanary, WatchedVersion } from '../model/version-watch.ts';
+import type { RunningCanary } from '../model/version-watch.ts';
 import type { Explanation } from '../reasons.ts';
 
 /** What the page receives. Times are ms since 1970 or ISO texts. */

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
+import { evidenceOfWorse } from '../../../shared/lineage/evidence.ts';
+import { canaryEvidence } from '../../../shared/lineage/watched-versions.ts';
 import { createCheckSettings } from '../check-settings.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
-import { evidenceAgainst, evidenceOfCanary, type RunningCanary } from '../model/version-watch.ts';
+import type { RunningCanary } from '../model/version-watch.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import { adapterQuery, readQuery } from './read-query.ts';
 import type { VersionChecks } from './shapes.ts';
@@ -41,7 +43,7 @@ function versionChecks(
     canary: running === undefined ? null : canaryItem(deps, running, settings?.canary?.margin ?? 0),
     watched: watch.watched().map((version) => ({
       ...version,
-      evidence: evidenceAgainst(version, settings?.watch?.margin ?? 0),
+      evidence: evidenceOfWorse({ ...version, margin: settings?.watch?.margin ?? 0 }),
     })),
     decisions: decisions.filter(hasNumbers).slice(-MOST).reverse(),
     gate: versions
@@ -84,6 +86,6 @@ function canaryItem(
     to,
     share,
     sessions: { parent: sessions.parent.size, candidate: sessions.candidate.size },
-    evidence: evidenceOfCanary(running, margin),
+    evidence: canaryEvidence(running, margin),
   };
 }

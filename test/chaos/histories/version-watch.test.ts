@@ -2,18 +2,14 @@ import { expect, test } from 'vitest';
 import type { SubmitSettings } from '../../../services/collector/fold-settings.ts';
 import { submit } from '../../../services/collector/submit.ts';
 import { sampleReady, verdictRecorded } from '../../../services/collector/testing/events.ts';
-import {
-  createVersionWatch,
-  evidenceAgainst,
-  evidenceOfCanary,
-  type RunningCanary,
-  type WatchedVersion,
-} from '../../../services/console/model/version-watch.ts';
+import { createVersionWatch, type RunningCanary } from '../../../services/console/model/version-watch.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
 import { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
+import { evidenceOfWorse } from '../../../shared/lineage/evidence.ts';
 import { headView } from '../../../shared/lineage/head-rows.ts';
+import { canaryEvidence, type WatchedVersion } from '../../../shared/lineage/watched-versions.ts';
 import { memoryRows, openDraft } from '../../../shared/log/rows.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 import { createRandom } from './random.ts';
@@ -99,7 +95,7 @@ test('what the console counts about a version is what the collector decides by',
         turnsBefore: before.turns,
         badBefore: before.bad,
         ...after,
-        evidence: Number(evidenceAgainst(watched, watch.margin).toPrecision(4)),
+        evidence: Number(evidenceOfWorse({ ...watched, margin: watch.margin }).toPrecision(4)),
         alpha: watch.alpha,
         margin: watch.margin,
       });
@@ -135,7 +131,7 @@ test.each([
   expect(on.watch.canary()).toBeUndefined();
   const [{ event, shown } = expect.fail('no outcome')] = on.decisions;
   const { parent, candidate } = shown.canary!;
-  const { worse, notWorse } = evidenceOfCanary(shown.canary!, canary.margin);
+  const { worse, notWorse } = canaryEvidence(shown.canary!, canary.margin);
   expect(event).toMatchObject({
     type,
     data: {
