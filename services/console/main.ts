@@ -21,6 +21,8 @@ import { createConsoleServer } from './server.ts';
 
 /** Ids in a message; a page that shows others asks anyway when something changed. */
 const NAMED = 50;
+/** ms between two messages to the pages while turns arrive all the time */
+const MOST_PACE_MS = 2_000;
 
 lowerPriority();
 const service = await openService('console', ConsoleConfig);
@@ -93,7 +95,11 @@ async function start(): Promise<void> {
   logger.info({ port, host: config.host }, 'listening');
 
   const state = () => `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''}`;
-  const pace = createPace(state, monotonicNow, CACHED_MS);
+  const pace = createPace(state, monotonicNow, {
+    cachedMs: CACHED_MS,
+    leastMs: config.refreshMs,
+    mostMs: Math.max(config.refreshMs, MOST_PACE_MS),
+  });
   const tell = async (): Promise<void> => {
     if (live.listeners() === 0 || !pace.isDue()) return;
     const versions = pace.isRepeated() || model.decisions.revision() !== changed.decisions;

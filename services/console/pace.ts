@@ -8,19 +8,35 @@ export type Pace = {
 
 /**
  * Pages are told when the state changes, and once more `cachedMs` later: what a page reads after the first message
- * may be a value that was computed shortly before the change.
+ * may be a value that was computed shortly before the change. While changes follow each other, the pages are told at
+ * growing intervals, up to `mostMs`: each message makes every page read again.
  *
  * @param now ms, monotonic
  */
-export function createPace(state: () => string, now: () => number, cachedMs: number): Pace {
+export function createPace(
+  state: () => string,
+  now: () => number,
+  {
+    cachedMs,
+    leastMs,
+    mostMs,
+  }: { readonly cachedMs: number; readonly leastMs: number; readonly mostMs: number },
+): Pace {
   let told: string | undefined;
   let at = 0;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  let wait = leastMs;
   let repeats = true;
   return {
     isDue: () => {
       const current = state();
       const isNew = current !== told;
-      if (!isNew && (repeats || now() - at <= cachedMs)) return false;
+      const since = now() - changedAt;
+      if (isNew ? since < wait : repeats || now() - at <= cachedMs) return false;
+      if (isNew) {
+        wait = since <= 2 * wait ? Math.min(mostMs, 2 * wait) : leastMs;
+        changedAt = now();
+      }
       [told, at, repeats] = [current, now(), !isNew];
       return true;
     },
