@@ -9,6 +9,8 @@ const MINUTES = 60_000;
 const print = (line: string) => console.log(line);
 const missing = whyNoBrokers();
 const reports: SeedReport[] = [];
+/** The last two seeds of each mode. */
+const hasCanaries = (seed: number) => seed % 100 > 2;
 
 /** Figures of the finished seeds, also if a later seed fails. */
 function keep(report: SeedReport): void {
@@ -23,7 +25,13 @@ describe('more than a hundred kills over both modes', () => {
   test.each(seedsOr([101, 102, 103, 104]))(
     'embedded, seed %i',
     async (seed) => {
-      const report = await runSeed({ seed, mode: 'embedded', kills: 12, print });
+      const report = await runSeed({
+        seed,
+        mode: 'embedded',
+        kills: 12,
+        hasCanaries: hasCanaries(seed),
+        print,
+      });
       keep(report);
       expect(violations(report)).toEqual([]);
     },
@@ -34,7 +42,14 @@ describe('more than a hundred kills over both modes', () => {
     `on Kafka and Redis, seed %i ${missing ?? ''}`,
     async (seed) => {
       // every other seed has two collectors and two judges
-      const report = await runSeed({ seed, mode: 'brokers', kills: 12, replicas: 1 + (seed % 2), print });
+      const report = await runSeed({
+        seed,
+        mode: 'brokers',
+        kills: 12,
+        replicas: 1 + (seed % 2),
+        hasCanaries: hasCanaries(seed),
+        print,
+      });
       keep(report);
       expect(violations(report)).toEqual([]);
     },
@@ -45,6 +60,7 @@ describe('more than a hundred kills over both modes', () => {
     'the seeds together made at least a hundred kills',
     () => {
       expect(killCount(reports)).toBeGreaterThanOrEqual(100);
+      expect(reports.reduce((sum, { canaries }) => sum + canaries, 0)).toBeGreaterThanOrEqual(8);
     },
   );
 });

@@ -39,6 +39,8 @@ type Options = {
   readonly hasSmallDisk: boolean;
   /** Of collector and judge. */
   readonly replicas: number;
+  /** Each candidate first answers half of the sessions. */
+  readonly hasCanaries?: boolean;
 };
 
 /** Why Kafka or Redis cannot run here; undefined: they can, or they are required. */
@@ -74,6 +76,17 @@ const settings: Readonly<Record<ServiceName, readonly string[]>> = {
   console: [],
 };
 const common = ['--session-timeout-ms', '3000'];
+/** Of the collector; many canaries are decided within a seed, and few batches wait for them at its end. */
+const canaries = [
+  '--canary-share',
+  '0.5',
+  '--canary-turns',
+  '4',
+  '--canary-hours',
+  '0.01',
+  '--batch-size',
+  '8',
+];
 
 /** All services, one process each, on a new log; in mode `brokers` with their own Kafka and Redis. */
 export async function startDeployment({
@@ -82,6 +95,7 @@ export async function startDeployment({
   judgeUrl,
   hasSmallDisk,
   replicas,
+  hasCanaries = false,
 }: Options): Promise<Deployment> {
   const dataFolder = join(folder, 'data');
   const [logs, clocks] = [join(folder, 'logs'), join(folder, 'clocks')];
@@ -99,7 +113,7 @@ export async function startDeployment({
     const queue = redis === undefined ? [] : ['--queue', 'redis', '--redis-url', redis.url];
     const flags: Readonly<Record<ServiceName, readonly string[]>> = {
       serving: [],
-      collector: [],
+      collector: hasCanaries ? canaries : [],
       judge: [...queue, '--openai-base-url', judgeUrl],
       trainer: queue,
       console: [],

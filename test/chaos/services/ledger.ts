@@ -44,6 +44,8 @@ export function createLedger() {
   const promoted: number[] = [];
   let head = 0;
   let served = 0;
+  const onCanary = new Set<string>();
+  let canaries = 0;
   const entry = (id: string): Entry => {
     const found = entries.get(id) ?? { ...nothing, batches: [] };
     entries.set(id, found);
@@ -85,13 +87,18 @@ export function createLedger() {
         openBatches.add(data.batchId);
         for (const { sampleId } of data.samples) entry(sampleId).batches.push(data.batchId);
         break;
+      case 'policy.canary-started':
+        onCanary.add(data.batchId);
+        break;
       case 'policy.promoted':
+        canaries += Number(onCanary.delete(data.batchId));
         if (openBatches.has(data.batchId)) promoted.push(data.to);
         head = data.to;
         openBatches.delete(data.batchId);
         break;
       case 'policy.rejected':
       case 'policy.update-failed':
+        canaries += Number(onCanary.delete(data.batchId));
         openBatches.delete(data.batchId);
         break;
       case 'policy.loaded':
@@ -129,5 +136,7 @@ export function createLedger() {
     endedSessions: endedSessions as ReadonlySet<string>,
     openBatches: (): number => openBatches.size,
     promoted: (): readonly number[] => promoted,
+    /** decided canaries */
+    canaries: (): number => canaries,
   };
 }

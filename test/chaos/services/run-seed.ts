@@ -37,6 +37,8 @@ export type SeedReport = Comparison & {
   readonly failed: readonly Failure[];
   readonly unanswered: readonly string[];
   readonly versions: number;
+  /** Candidates on canary whose verdicts or time limit decided. */
+  readonly canaries: number;
   /** The largest number of facts in the outbox at one time. */
   readonly outboxPeak: number;
   /** Services that ended although nothing killed them. */
@@ -54,19 +56,23 @@ export type SeedOptions = {
   readonly kills: number;
   /** Of collector and judge; default 1. */
   readonly replicas?: number;
+  /** Each candidate first answers half of the sessions. */
+  readonly hasCanaries?: boolean;
   readonly print: (line: string) => void;
 };
 
 const PEOPLE = 4;
 /** Also on a slow machine; with fewer, the comparison means little. */
 const LEAST_ANSWERS = 20;
-const SETTLE_LIMIT_MS = 180_000;
+/** A canary without verdicts takes a minute; the open batches follow each other. */
+const SETTLE_LIMIT_MS = 360_000;
 
 /**
  * One deployment with injected faults, from its first chat to the check of its log. Everything random follows from the
  * seed.
  */
-export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOptions): Promise<SeedReport> {
+export async function runSeed(options: SeedOptions): Promise<SeedReport> {
+  const { seed, mode, kills, replicas = 1, hasCanaries = false, print } = options;
   const began = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'clawloop-chaos-'));
   let isClean = false;
@@ -87,6 +93,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       judgeUrl: judge.baseUrl,
       hasSmallDisk,
       replicas,
+      hasCanaries,
     });
     closing.push(deployment.close);
     const log = await logOf(deployment);
@@ -136,6 +143,7 @@ export async function runSeed({ seed, mode, kills, replicas = 1, print }: SeedOp
       failed,
       unanswered: record.unanswered,
       versions: ledger.promoted().length,
+      canaries: ledger.canaries(),
       outboxPeak: exposures.outboxPeak(),
       crashes,
       ends,

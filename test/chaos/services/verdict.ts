@@ -59,6 +59,7 @@ export function reportTable(reports: readonly SeedReport[]): string {
     ['requests that failed while serving was down, retried and answered', sum(({ excused }) => excused)],
     ['other requests that failed', sum(({ failed }) => failed.length)],
     ['versions trained, all replayed', sum(({ versions }) => versions)],
+    ['canaries decided', sum(({ canaries }) => canaries)],
     ['records appended twice, which folds ignore', sum(({ repeatedRecords }) => repeatedRecords)],
     ['lost', sum(({ lost }) => lost.length)],
     ['doubled', sum(({ doubled }) => doubled.length)],
