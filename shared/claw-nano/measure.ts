@@ -71,6 +71,10 @@ const wishNames: readonly (readonly [string, Wishes])[] = [
   ['a greeting', { greeting: true }],
   ['short', { long: false, closing: false }],
   ['more detail', { long: true }],
+  ['one sentence', { list: false, greeting: false, long: false, closing: false }],
+  ['a bare list', { list: true, greeting: false, closing: false }],
+  ['numbered steps', { list: true, numbered: true }],
+  ['a closing line', { closing: true }],
 ];
 
 const sameWishes = (a: Wishes, b: Wishes): boolean =>
@@ -79,6 +83,7 @@ const sameWishes = (a: Wishes, b: Wishes): boolean =>
 
 const meets = (text: string, wishes: Wishes, facts: readonly string[]): boolean =>
   (wishes.list === undefined || hasList(text) === wishes.list) &&
+  (wishes.numbered === undefined || /^\s*\d+[.)]\s/m.test(text) === wishes.numbered) &&
   (wishes.greeting === undefined || hasGreeting(text) === wishes.greeting) &&
   (wishes.closing === undefined || hasClosing(text) === wishes.closing) &&
   (wishes.long === undefined || factsNamed(text, facts) >= 4 === wishes.long);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { between, chance, pick, type Random, sample } from './choose.ts';
+import { between, pick, type Random, sample } from './choose.ts';
 import { readCorpus, texts } from './read-corpus.ts';
 import type { Style } from './style.ts';
 import type { Entry, Topic } from './topics.ts';
@@ -46,8 +46,7 @@ export function writeAnswer(
     return { text: [...greeting, body, ...(after === '' ? [] : [after])].join(' '), items };
   }
   const lead = [...greeting, fill(pick(random, family.listLeads), entry)].join(' ');
-  const numbered = chance(random, 0.3);
-  const lines = items.map((item, index) => `${numbered ? `${index + 1}.` : '-'} ${item}`);
+  const lines = items.map((item, index) => `${style.numbered ? `${index + 1}.` : '-'} ${item}`);
   return { text: [lead, ...lines, ...(after === '' ? [] : [after])].join('\n'), items };
 }
 

@@ -10,7 +10,7 @@ export type Instruction = { readonly text: string; readonly wishes: Wishes };
 /** Ways to express one wish: to the assistant, or as a remark about the user. */
 const wordingSchema = z.object({
   weight: z.number().positive(),
-  wishes: z.partialRecord(z.enum(['list', 'greeting', 'long', 'closing']), z.boolean()),
+  wishes: z.partialRecord(z.enum(['list', 'numbered', 'greeting', 'long', 'closing']), z.boolean()),
   patterns: texts.describe('see samplePattern'),
   unlike: texts.describe(
     'in other words than the patterns; never trained on, to measure how far understanding reaches',
