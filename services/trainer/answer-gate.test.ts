@@ -139,7 +139,7 @@ test('the refusal of a shortened step reports the figures of that part', async (
   const refused = await train(speaking, 5, { ...bound, gateCollapse: 0.2 });
   expect(refused.gate).toMatchObject({
     reason: 'collapse',
-    detail: expect.stringContaining(`the candidate is ${8 * scale} eighths of the step`),
+    detail: expect.stringContaining(`the candidate is ${100 * scale} % of the step`),
     figures: { candidateScale: scale },
   });
   const { meanKl, klToBase } = unseen.metrics;

@@ -66,6 +66,20 @@ describe.each(forms)('%s', (distillation) => {
   });
 });
 
+test.each([0.5, 1])(
+  'topk with a share of %d of the forward KL converges to the same formula',
+  async (forwardKl) => {
+    const settings = {
+      distillation: 'topk',
+      topK: 4,
+      forwardKl,
+      teacher: 'current',
+      teacherAnchor: 0.3,
+    } as const;
+    expect(klDivergence(await learn(STEPS, settings), restingPoint(0.3))).toBeLessThan(0.03);
+  },
+);
+
 test('an anchor has no effect on a fixed teacher or on a first version', async () => {
   const changes = { distillation: 'topk', topK: 3 } as const;
   expect(await learn(3, { ...changes, teacher: 'base', teacherAnchor: 0.5 })).toEqual(

@@ -52,6 +52,18 @@ test('a step beyond a bound is shortened to the largest eighth within it', () =>
   expect(refused.gate).toMatchObject({ reason: 'kl-to-parent', figures: { limit: kls[0]! / 2 } });
 });
 
+test('below an eighth a step is halved until it is within the bound, to no less than the smallest part', () => {
+  const to = withLogits(8, 0, 0, 0, 0);
+  const stride = { parent: undefined, from: none, to, sequences };
+  const klOf = (scale: number) => klToUniform(between(none, to, scale));
+  const bounds = { gateMeanKl: 1.01 * klOf(1 / 32), gateLeastScale: 1 / 64 };
+  const made = passGate(toyEngine, stride, bounds);
+  expect(made).toMatchObject({ gate: { passed: true }, candidateScale: 1 / 32, stepScale: 1 / 32 });
+  expect(made.distances.meanKl).toBeCloseTo(klOf(1 / 32), 6);
+  expect(passGate(toyEngine, stride, { ...bounds, gateLeastScale: 1 / 16 }).gate.passed).toBe(false);
+  expect(passGate(toyEngine, stride, { ...bounds, gateMeanKl: 0.5 * klOf(1 / 64) }).gate.passed).toBe(false);
+});
+
 test('older batches without a smallest part take the whole step or none', () => {
   const to = withLogits(4, 0, 0, 0, 0);
   const stride = { parent: undefined, from: none, to, sequences };

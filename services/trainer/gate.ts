@@ -47,7 +47,7 @@ type ShortenedStep = GatedStep & {
 
 export type GateSettings = Bounds & Tolerances & Pick<TrainingSettings, 'rules'>;
 
-/** Steps are shortened by eighths. */
+/** Steps are shortened by eighths; parts below an eighth are halves of each other. */
 const PARTS = 8;
 
 /**
@@ -72,20 +72,28 @@ export function passGate(engine: LearningEngine, stride: Stride, bounds: Bounds)
   const refused = refusal(whole, bounds, parentKl);
   const atFull = { adapter: to, distances: whole, candidateScale: 1 };
   if (refused === undefined) return { ...atFull, gate: { passed: true }, stepScale: 1 };
-  let [fits, high] = [Math.ceil(PARTS * bounds.gateLeastScale) - 1, PARTS];
-  let shorter: ShortenedStep | undefined;
+  const partOf = (scale: number): ShortenedStep | undefined => {
+    const adapter = between(from, to, scale);
+    const distances = distancesOf(adapter);
+    if (refusal(distances, bounds, parentKl) !== undefined) return undefined;
+    return { adapter, gate: { passed: true }, distances, candidateScale: scale, stepScale: scale };
+  };
+  const shorter = largestPart(bounds.gateLeastScale, partOf);
+  return shorter ?? { ...atFull, gate: refused, stepScale: 0 };
+}
+
+/** The largest part of a step, at least `least`, for which `partOf` has a result; the whole step has none. */
+function largestPart<Part>(least: number, partOf: (scale: number) => Part | undefined): Part | undefined {
+  let found: Part | undefined;
+  let [fits, high] = [Math.max(1, Math.ceil(PARTS * least)) - 1, PARTS];
   while (high - fits > 1) {
     const eighths = Math.floor((fits + high) / 2);
-    const adapter = between(from, to, eighths / PARTS);
-    const distances = distancesOf(adapter);
-    if (refusal(distances, bounds, parentKl) !== undefined) high = eighths;
-    else {
-      fits = eighths;
-      const scale = eighths / PARTS;
-      shorter = { adapter, gate: { passed: true }, distances, candidateScale: scale, stepScale: scale };
-    }
+    const part = partOf(eighths / PARTS);
+    if (part === undefined) high = eighths;
+    else [fits, found] = [eighths, part];
   }
-  return shorter ?? { ...atFull, gate: refused, stepScale: 0 };
+  for (let scale = 1 / (2 * PARTS); found === undefined && scale >= least; scale /= 2) found = partOf(scale);
+  return found;
 }
 
 /**
@@ -119,7 +127,7 @@ function refusalOfPart(refused: Refusal, candidateScale: number): Refusal {
   if (candidateScale === 1) return refused;
   return {
     ...refused,
-    detail: `${refused.detail}; the candidate is ${candidateScale * PARTS} eighths of the step`,
+    detail: `${refused.detail}; the candidate is ${Number((100 * candidateScale).toFixed(1))} % of the step`,
     figures: { ...refused.figures, candidateScale },
   };
 }

@@ -119,7 +119,14 @@ export async function rehearseInto(
   const { exchangeGradients } = trainee.here;
   const batch = exchangeGradients(new Map());
   const { metrics } = await minibatchGradients(trainee, samples, {
-    settings: { ...settings, method: 'opd', distillation: 'topk', hintWeight: 1, klCoefficient: 0 },
+    settings: {
+      ...settings,
+      method: 'opd',
+      distillation: 'topk',
+      forwardKl: 0,
+      hintWeight: 1,
+      klCoefficient: 0,
+    },
     lesson,
     prox: undefined,
     reference: undefined,

@@ -93,7 +93,13 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     const all = inputs.cur_logits.map((logits) => logSoftmax(logits, temperature));
     const logProbs = Float32Array.from(lesson.ids, (id, i) => all[Math.floor(i / k)]![id]!);
     const [shares] = tokenShares([inputs.mask], 'token');
-    const settings = { ...clip, distillation: 'overlap', topK: k, gapClip: options.gap_clip } as const;
+    const settings = {
+      ...clip,
+      distillation: 'overlap',
+      topK: k,
+      gapClip: options.gap_clip,
+      forwardKl: 0,
+    } as const;
     const made = tokenLessonLoss(lesson, { logProbs, rest: new Float32Array(0) }, shares!, {
       ...settings,
       atParent: false,
@@ -106,7 +112,7 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     );
   });
 
-  describeLossCases('topk', topk, async ({ inputs, options: { k, temperature }, ...expected }) => {
+  describeLossCases('topk', topk, async ({ inputs, options: { k, temperature }, direction, ...expected }) => {
     const lesson = await lessonOf('topk', inputs.student_logits, [inputs.teacher_logits], { k, temperature });
     const all = inputs.student_logits.map((logits) => logSoftmax(logits, temperature));
     const bins = all.map((logProbs, t) =>
@@ -115,7 +121,13 @@ describe('a lesson of several tokens agrees with the reference numbers', () => {
     const logProbs = Float32Array.from(bins.flatMap((row) => [...row.subarray(0, k)]));
     const rest = Float32Array.from(bins, (row) => row[k]!);
     const [shares] = tokenShares([inputs.mask], 'token');
-    const settings = { ...clip, distillation: 'topk', topK: k, gapClip: 1 } as const;
+    const settings = {
+      ...clip,
+      distillation: 'topk',
+      topK: k,
+      gapClip: 1,
+      forwardKl: Number(direction === 'forward'),
+    } as const;
     const made = tokenLessonLoss(lesson, { logProbs, rest }, shares!, { ...settings, atParent: true });
     expectClose(made.loss, expected.loss, tolerance);
     expectAllClose(

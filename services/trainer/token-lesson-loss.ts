@@ -5,7 +5,10 @@ import { opdTopkLoss } from '../../shared/policy/losses/opd-topk.ts';
 import type { CandidateLogProbs } from '../../shared/policy/ops/candidates.ts';
 import type { TokenLesson } from './teach-tokens.ts';
 
-type Settings = Pick<TrainingSettings, 'distillation' | 'topK' | 'clipLow' | 'clipHigh' | 'gapClip'>;
+type Settings = Pick<
+  TrainingSettings,
+  'distillation' | 'topK' | 'forwardKl' | 'clipLow' | 'clipHigh' | 'gapClip'
+>;
 
 /**
  * Loss of one answer's lesson with several tokens per position, see opdTopkLoss and opdOverlapLoss.
@@ -40,7 +43,7 @@ export function tokenLessonLoss(
   }
   const bins = (values: Float32Array, rest: Float32Array) => rows(values).map((row, t) => [...row, rest[t]!]);
   const student = bins(cur.logProbs, cur.rest);
-  const made = opdTopkLoss([student], [bins(lesson.teacher, lesson.rest)], [shares]);
+  const made = opdTopkLoss([student], [bins(lesson.teacher, lesson.rest)], [shares], settings.forwardKl);
   made.gradient[0]!.forEach((slopes, t) => void gradient.set(withoutRest(student[t]!, slopes), t * k));
   return { loss: made.loss, gradient };
 }

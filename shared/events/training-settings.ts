@@ -55,6 +55,13 @@ export const trainingSettings = z.object({
     "opd, combine: what is learned from the teacher at each position: the sampled token, its topK likeliest tokens and the rest (topk), or the policy's own topK, with the hint that agrees most with them (overlap)",
   ),
   topK: z.int().min(1).max(1024).describe('distillation topk, overlap: tokens per position'),
+  forwardKl: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe(
+      'distillation topk: share of KL(teacher || policy) in the loss, beside KL(policy || teacher), which barely moves a policy that is sure',
+    ),
   learningRate: z.number().positive().describe('learning rate of AdamW, per minibatch'),
   warmUpSteps: z
     .int()
@@ -159,10 +166,10 @@ export const trainingSettings = z.object({
     .describe('how far the share of answers that meet a wish in the request may fall; absent: not checked'),
   gateLeastScale: z
     .number()
-    .min(0.125)
+    .min(1 / 1024)
     .max(1)
     .describe(
-      'a step beyond a bound of the gate is shortened, in eighths, to no less than this part before it is rejected; 1: rejected at once',
+      'a step beyond a bound of the gate is shortened, in eighths and then by halves, to no less than this part before it is rejected; 1: rejected at once',
     ),
   canaryShare: z
     .number()
@@ -182,6 +189,7 @@ export const recordedTrainingSettings = trainingSettings.extend({
   teacher: trainingSettings.shape.teacher.default('current'),
   distillation: trainingSettings.shape.distillation.default('sampled'),
   topK: trainingSettings.shape.topK.default(4),
+  forwardKl: trainingSettings.shape.forwardKl.default(0),
   epochs: trainingSettings.shape.epochs.default(1),
   leastBaseline: trainingSettings.shape.leastBaseline.default(-1),
   teacherAnchor: trainingSettings.shape.teacherAnchor.default(0),

@@ -100,6 +100,8 @@ export const singleInstructions = (kind: PhraseKind): readonly Instruction[] =>
     const texts =
       kind === 'unlike'
         ? unlike
-        : [...patterns, ...varied].flatMap(expandPattern).filter((text) => isHeldOut(text) === (kind === 'held-out'));
+        : [...patterns, ...varied]
+            .flatMap(expandPattern)
+            .filter((text) => isHeldOut(text) === (kind === 'held-out'));
     return texts.map((text) => ({ text, wishes }));
   });

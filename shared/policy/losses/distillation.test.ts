@@ -118,7 +118,7 @@ describe('distillation agrees with the reference numbers', () => {
       [bins],
       [teacherBins],
       tokenShares([inputs.mask], 'token'),
-      direction,
+      Number(direction === 'forward'),
     );
     expectClose(loss, expected.loss);
     expectAllClose(

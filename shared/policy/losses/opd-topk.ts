@@ -11,37 +11,33 @@ export type BinLoss = {
 };
 
 /**
- * `reverse`: KL(student || teacher), which is mode-seeking; `forward`: KL(teacher || student), which is
- * mass-covering.
- */
-type KlDirection = 'reverse' | 'forward';
-
-/**
- * KL over the teacher's k most likely tokens and one bin for all others, so that each position teaches the whole
- * distribution instead of the sampled token (Agarwal et al. 2024, section 3, over k + 1 bins).
+ * (1 - f) KL(student || teacher) + f KL(teacher || student) over the teacher's k most likely tokens and one bin for all
+ * others, so that each position teaches the whole distribution instead of the sampled token (Agarwal et al. 2024,
+ * section 3, over k + 1 bins). Both terms are 0 only where the distributions agree. The gradient of the first vanishes
+ * where the student is sure of what the teacher rejects; that of the second does not.
  *
  * @param student log-probs of the bins under the parameters that are being trained, the rest last,
  *   [N][T][k + 1]
  * @param teacher the same bins under the teacher, constants
  * @param shares share of each token in the mean, see tokenShares, [N][T]
+ * @param forward f, from 0 to 1
  */
-export function opdTopkLoss(
-  student: PerBin,
-  teacher: PerBin,
-  shares: PerToken,
-  direction: KlDirection = 'reverse',
-): BinLoss {
+export function opdTopkLoss(student: PerBin, teacher: PerBin, shares: PerToken, forward = 0): BinLoss {
   let loss = 0;
   const gradient = student.map((tokens, sequence) =>
     tokens.map((bins, index) => {
       const slope = new Float64Array(bins.length);
       const share = shares[sequence]![index]!;
       if (share === 0) return slope;
+      const add = ({ value, slope: by }: BinKl, weight: number, bin: number): void => {
+        loss += weight * value;
+        slope[bin]! += weight * by;
+      };
       for (let bin = 0; bin < bins.length; bin++) {
         const [logS, logT] = [bins[bin]!, teacher[sequence]![index]![bin]!];
-        const token = divergence[direction](logS, logT);
-        loss += share * token.value;
-        slope[bin] = share * token.slope;
+        // each only where it counts: one of them may be infinite
+        if (forward < 1) add(reverseKl(logS, logT), share * (1 - forward), bin);
+        if (forward > 0) add(forwardKl(logS, logT), share * forward, bin);
       }
       return slope;
     }),
@@ -49,16 +45,17 @@ export function opdTopkLoss(
   return { loss, gradient };
 }
 
-/** One bin's part of the divergence, and its derivative by log p of the student. An empty bin adds 0. */
-const divergence: Readonly<
-  Record<KlDirection, (logS: number, logT: number) => { readonly value: number; readonly slope: number }>
-> = {
-  reverse: (logS, logT) => {
-    const p = Math.exp(logS);
-    return p === 0 ? { value: 0, slope: 0 } : { value: p * (logS - logT), slope: p * (logS - logT + 1) };
-  },
-  forward: (logS, logT) => {
-    const p = Math.exp(logT);
-    return p === 0 ? { value: 0, slope: 0 } : { value: p * (logT - logS), slope: -p };
-  },
-};
+/** One bin's part of a KL, and its derivative by log p of the student. An empty bin adds 0. */
+type BinKl = { readonly value: number; readonly slope: number };
+
+/** Of KL(student || teacher). */
+function reverseKl(logS: number, logT: number): BinKl {
+  const p = Math.exp(logS);
+  return p === 0 ? { value: 0, slope: 0 } : { value: p * (logS - logT), slope: p * (logS - logT + 1) };
+}
+
+/** Of KL(teacher || student). */
+function forwardKl(logS: number, logT: number): BinKl {
+  const p = Math.exp(logT);
+  return p === 0 ? { value: 0, slope: 0 } : { value: p * (logT - logS), slope: -p };
+}

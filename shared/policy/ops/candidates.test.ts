@@ -37,7 +37,12 @@ describe('KL over k tokens and the rest agrees with the reference numbers', () =
             expect(Math.abs(value - wanted) / Math.max(1, Math.abs(wanted))).toBeLessThan(1e-5);
           });
           const shares = tokenShares([inputs.mask], 'token');
-          const { loss, gradient } = opdTopkLoss([bins], [expected.teacher_bins], shares, direction);
+          const { loss, gradient } = opdTopkLoss(
+            [bins],
+            [expected.teacher_bins],
+            shares,
+            Number(direction === 'forward'),
+          );
           expect(Math.abs(loss - expected.loss) / Math.max(1, expected.loss)).toBeLessThan(1e-5);
           const slopes = bins.flatMap((bin, row) => [...withoutRest(bin, gradient[0]![row]!)]);
           const { weights, addition } = candidateVjp(

@@ -27,6 +27,7 @@ const common = {
   ownWordsWeight: 0.3,
   distillation: 'sampled',
   topK: 4,
+  forwardKl: 0,
   rank: 8,
   alpha: 16,
   minibatches: 1,
