@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openCheckpoint } from '../policy/checkpoints/checkpoint.ts';
 import { createDecoder } from '../policy/decode/decoding.ts';
 import { openBackend } from '../policy/executors/backend.ts';
 import { initialWeights } from '../policy/model/initialise.ts';
@@ -35,9 +34,7 @@ import { writeReport } from './training-report.ts';
 const { values: flags } = parseArgs({
   options: {
     seed: { type: 'string', default: 'claw-nano' },
-    tokens: { type: 'string', default: '7000000' },
-    from: { type: 'string', default: '' },
-    rate: { type: 'string', default: '5e-3' },
+    tokens: { type: 'string', default: '14000000' },
     out: { type: 'string', default: fileURLToPath(new URL('./model', import.meta.url)) },
     docs: { type: 'string', default: fileURLToPath(new URL('../../docs/understand', import.meta.url)) },
     backend: { type: 'string', default: 'auto' },
@@ -53,7 +50,7 @@ const options: TrainingOptions = {
   seed: flags.seed,
   tokens: Number(flags.tokens),
   tokensPerBatch: 1024,
-  peakLearningRate: Number(flags.rate),
+  peakLearningRate: 5e-3,
   warmUpTokens: Math.min(200_000, Number(flags.tokens) / 10),
   paddingId,
   curveEvery: 100,
@@ -68,13 +65,9 @@ process.once('SIGINT', () => {
 
 const executor = await openBackend(backend, { threads });
 console.error(`make:claw-nano: ${executor.report}`);
-const tokenizerJson = makeTokenizer('claw-nano');
+const tokenizerJson = makeTokenizer(options.seed);
 const tokenizer = createTokenizer(tokenizerJson);
-const weights = new Map(initialWeights(clawNanoConfig, options.seed));
-if (flags.from !== '') {
-  const start = await openCheckpoint(flags.from);
-  for (const name of start.names) weights.set(name, Float32Array.from(await start.float32(name)));
-}
+const weights = initialWeights(clawNanoConfig, options.seed);
 const policy = await loadPolicy(weightsInMemory(clawNanoConfig, weights), executor);
 
 const next = (random: Random) => dialogueMessages(generateDialogue(random));
