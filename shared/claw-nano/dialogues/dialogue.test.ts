@@ -49,17 +49,20 @@ test('every answer after a wish meets it', () => {
 });
 
 test('the traits of a wish match the words of its instruction', () => {
-  const all = [...singleInstructions('training'), ...singleInstructions('held-out')];
-  const refused = (things: string) =>
-    new RegExp(
-      `^(?:please )?(?:no|without|avoid|skip|(?:do not|don't|never) use|the user wants no) (?:a |the )?(?:${things})\\b`,
-      'i',
-    );
-  const noList = all.filter(({ text }) => refused('lists?|bullet points').test(text));
-  const noGreeting = all.filter(({ text }) => refused('greetings?|hello').test(text));
-  expect(Math.min(noList.length, noGreeting.length)).toBeGreaterThan(20);
-  for (const { text, wishes } of noList) expect(wishes.list, text).toBe(false);
-  for (const { text, wishes } of noGreeting) expect(wishes.greeting, text).toBe(false);
+  for (const { text, wishes } of [...singleInstructions('training'), ...singleInstructions('held-out')]) {
+    if (
+      /\b(?:no|not|without|skip|never|avoid|stop using|don't|neither)\b[^,.]*\b(?:list|lists|bullet points)\b/i.test(
+        text,
+      )
+    ) {
+      expect(wishes.list, text).toBe(false);
+    }
+    if (
+      /\b(?:no|not|without|skip|never|avoid|stop|don't|neither)\b[^,.]*\b(?:greet\w*|hello)\b/i.test(text)
+    ) {
+      expect(wishes.greeting, text).toBe(false);
+    }
+  }
 });
 
 test('short answers have three items, long answers four and more words', () => {

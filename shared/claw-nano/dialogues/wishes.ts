@@ -11,8 +11,7 @@ export type Instruction = { readonly text: string; readonly wishes: Wishes };
 const wordingSchema = z.object({
   weight: z.number().positive(),
   wishes: z.partialRecord(z.enum(['list', 'numbered', 'greeting', 'long', 'closing']), z.boolean()),
-  patterns: texts.describe('the common forms, half of the sampled sentences; see samplePattern'),
-  varied: texts.describe('patterns in as many other words as people use; the other half'),
+  patterns: texts.describe('see samplePattern'),
   unlike: texts.describe(
     'in other words than the patterns; never trained on, to measure how far understanding reaches',
   ),
@@ -55,9 +54,9 @@ const sampleWording = (random: Random, from: readonly Wording[]): Wording =>
   );
 
 /** A sentence that is not held out. */
-function samplePhrase(random: Random, { patterns, varied }: Wording): string {
+function samplePhrase(random: Random, { patterns }: Wording): string {
   for (;;) {
-    const phrase = samplePattern(random, pick(random, chance(random, 0.5) ? patterns : varied));
+    const phrase = samplePattern(random, pick(random, patterns));
     if (!isHeldOut(phrase)) return phrase;
   }
 }
@@ -96,12 +95,10 @@ export type PhraseKind = 'training' | 'held-out' | 'unlike';
 
 /** Every instruction of one sentence, of one kind. */
 export const singleInstructions = (kind: PhraseKind): readonly Instruction[] =>
-  wordings.flatMap(({ patterns, varied, unlike, wishes }) => {
+  wordings.flatMap(({ patterns, unlike, wishes }) => {
     const texts =
       kind === 'unlike'
         ? unlike
-        : [...patterns, ...varied]
-            .flatMap(expandPattern)
-            .filter((text) => isHeldOut(text) === (kind === 'held-out'));
+        : patterns.flatMap(expandPattern).filter((text) => isHeldOut(text) === (kind === 'held-out'));
     return texts.map((text) => ({ text, wishes }));
   });
