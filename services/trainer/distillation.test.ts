@@ -134,39 +134,42 @@ describe.each(['topk', 'overlap'] as const)('%s', (distillation) => {
   });
 });
 
-test('topk: loss and gradient of a step match the reference function', async () => {
-  const [k, temperature] = [2, 0.7];
-  const teacher = toyLogProbs(undefined, temperature, HINT_LOGITS);
-  const student = toyLogProbs(undefined, temperature);
-  const ids = topIds(teacher, k);
-  const [bins, teacherBins] = [binLogProbs(student, ids), binLogProbs(teacher, ids)];
-  const { loss, gradient } = opdTopkLoss([[bins]], [[teacherBins]], [[1]]);
-  const byLogits = binLogProbsVjp({ logProbs: student, ids, bins }, gradient[0]![0]!, temperature);
-  const sample = answer(4);
-  const warm = { ...sample, tokens: { ...sample.tokens, effectiveTemperature: temperature } };
-  let made: ReadonlyMap<string, Float32Array> = new Map();
-  const engine: LearningEngine = {
-    ...toyEngine,
-    gradients: (...input) => {
-      made = toyEngine.gradients(...input);
-      return made;
-    },
-  };
-  const { metrics } = await run(
-    [warm],
-    { ...opd, distillation: 'topk', topK: k, rank: 1, alpha: 1 },
-    { engine },
-  );
-  expect(metrics.loss).toBeCloseTo(loss, 6);
-  expect(metrics.distillationLoss).toBeCloseTo(loss, 6);
-  // logits = B A, and B is 0 at first: dB = dlogits A
-  const { tensors } = toyEngine.createAdapter({ training: 'lora', rank: 1, alpha: 1, seed: 11 });
-  const a = [...tensors.values()][0]!.values[0]!;
-  const db = [...made.values()][1]!;
-  byLogits.forEach((slope, id) => {
-    expect(db[id]).toBeCloseTo(slope * a, 6);
-  });
-});
+test.each([0, 0.5, 1])(
+  'topk, %d of it forward: loss and gradient of a step match the reference function',
+  async (forwardKl) => {
+    const [k, temperature] = [2, 0.7];
+    const teacher = toyLogProbs(undefined, temperature, HINT_LOGITS);
+    const student = toyLogProbs(undefined, temperature);
+    const ids = topIds(teacher, k);
+    const [bins, teacherBins] = [binLogProbs(student, ids), binLogProbs(teacher, ids)];
+    const { loss, gradient } = opdTopkLoss([[bins]], [[teacherBins]], [[1]], forwardKl);
+    const byLogits = binLogProbsVjp({ logProbs: student, ids, bins }, gradient[0]![0]!, temperature);
+    const sample = answer(4);
+    const warm = { ...sample, tokens: { ...sample.tokens, effectiveTemperature: temperature } };
+    let made: ReadonlyMap<string, Float32Array> = new Map();
+    const engine: LearningEngine = {
+      ...toyEngine,
+      gradients: (...input) => {
+        made = toyEngine.gradients(...input);
+        return made;
+      },
+    };
+    const { metrics } = await run(
+      [warm],
+      { ...opd, distillation: 'topk', topK: k, forwardKl, rank: 1, alpha: 1 },
+      { engine },
+    );
+    expect(metrics.loss).toBeCloseTo(loss, 6);
+    expect(metrics.distillationLoss).toBeCloseTo(loss, 6);
+    // logits = B A, and B is 0 at first: dB = dlogits A
+    const { tensors } = toyEngine.createAdapter({ training: 'lora', rank: 1, alpha: 1, seed: 11 });
+    const a = [...tensors.values()][0]!.values[0]!;
+    const db = [...made.values()][1]!;
+    byLogits.forEach((slope, id) => {
+      expect(db[id]).toBeCloseTo(slope * a, 6);
+    });
+  },
+);
 
 test('overlap: the hint that the policy agrees with most teaches, in any position', async () => {
   const changes = { ...opd, distillation: 'overlap', topK: 3 } as const;

@@ -224,7 +224,7 @@ describe('by default', () => {
     const request = {
       functions: [{ name: 'look', parameters }],
       function_call: { name: 'look' },
-      max_tokens: 60,
+      max_tokens: 200,
       temperature: 0,
     };
     const { choices, id } = await chat(request);
