@@ -51,7 +51,7 @@ const stepRows = (): readonly string[] => [
 const gateRows = (): readonly string[] => [
   row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
   row('gate: largest mean KL to the base, nats per token', ({ settings }) => settings.gateBaseKl ?? 'none'),
-  row('gate: smallest part of a step that is taken', ({ settings }) => settings.gateLeastScale),
+  row('gate: smallest part of a step that is taken', ({ settings }) => `1/${1 / settings.gateLeastScale}`),
   row(
     'gate: largest loss of content, collapse, steerability',
     ({ settings: { gateContent, gateCollapse, gateSteerability } }) =>
@@ -75,7 +75,10 @@ const lossRows = (): readonly string[] => [
     ({ settings: { verdictWeight, hintWeight, gapClip, teacher, teacherAnchor } }) =>
       `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher} ${teacherAnchor}`,
   ),
-  row('distillation, top k', ({ settings: { distillation, topK } }) => `${distillation}, ${topK}`),
+  row(
+    'distillation, top k, share of the forward KL',
+    ({ settings: { distillation, topK, forwardKl } }) => `${distillation}, ${topK}, ${forwardKl}`,
+  ),
   row(
     "hints are checked, weight of a person's own words",
     ({ settings: { hintCheck, ownWordsWeight } }) => `${yesNo(hintCheck)}, ${ownWordsWeight}`,
