@@ -29,15 +29,15 @@ export function opdTopkLoss(student: PerBin, teacher: PerBin, shares: PerToken, 
       const slope = new Float64Array(bins.length);
       const share = shares[sequence]![index]!;
       if (share === 0) return slope;
-      const add = ({ value, slope: by }: BinKl, weight: number, bin: number): void => {
-        loss += weight * value;
-        slope[bin]! += weight * by;
-      };
       for (let bin = 0; bin < bins.length; bin++) {
         const [logS, logT] = [bins[bin]!, teacher[sequence]![index]![bin]!];
         // each only where it counts: one of them may be infinite
-        if (forward < 1) add(reverseKl(logS, logT), share * (1 - forward), bin);
-        if (forward > 0) add(forwardKl(logS, logT), share * forward, bin);
+        const [back, ahead] = [
+          forward < 1 ? reverseKl(logS, logT) : none,
+          forward > 0 ? forwardKl(logS, logT) : none,
+        ];
+        loss += share * ((1 - forward) * back.value + forward * ahead.value);
+        slope[bin] = share * ((1 - forward) * back.slope + forward * ahead.slope);
       }
       return slope;
     }),
@@ -47,15 +47,16 @@ export function opdTopkLoss(student: PerBin, teacher: PerBin, shares: PerToken, 
 
 /** One bin's part of a KL, and its derivative by log p of the student. An empty bin adds 0. */
 type BinKl = { readonly value: number; readonly slope: number };
+const none: BinKl = { value: 0, slope: 0 };
 
 /** Of KL(student || teacher). */
 function reverseKl(logS: number, logT: number): BinKl {
   const p = Math.exp(logS);
-  return p === 0 ? { value: 0, slope: 0 } : { value: p * (logS - logT), slope: p * (logS - logT + 1) };
+  return p === 0 ? none : { value: p * (logS - logT), slope: p * (logS - logT + 1) };
 }
 
 /** Of KL(teacher || student). */
 function forwardKl(logS: number, logT: number): BinKl {
   const p = Math.exp(logT);
-  return p === 0 ? { value: 0, slope: 0 } : { value: p * (logT - logS), slope: -p };
+  return p === 0 ? none : { value: p * (logT - logS), slope: -p };
 }

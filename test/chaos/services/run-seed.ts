@@ -64,8 +64,9 @@ export type SeedOptions = {
 const PEOPLE = 4;
 /** Also on a slow machine; with fewer, the comparison means little. */
 const LEAST_ANSWERS = 20;
-/** A canary without verdicts takes a minute; the open batches follow each other. */
-const SETTLE_LIMIT_MS = 360_000;
+const SETTLE_LIMIT_MS = 180_000;
+/** A canary without verdicts takes a minute, and the open batches follow each other. */
+const SETTLE_WITH_CANARIES_MS = 360_000;
 
 /**
  * One deployment with injected faults, from its first chat to the check of its log. Everything random follows from the
@@ -125,7 +126,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedReport> {
     await injector.recovered();
     await until('people were answered', () => crowd.record().given.length >= LEAST_ANSWERS, SETTLE_LIMIT_MS);
     const record = await crowd.stop();
-    await watch.settle(SETTLE_LIMIT_MS);
+    await watch.settle(hasCanaries ? SETTLE_WITH_CANARIES_MS : SETTLE_LIMIT_MS);
     const ends = await deployment.stopServices();
     const crashes = deployment.services.flatMap((service) => service.crashes);
 
