@@ -4,7 +4,7 @@ import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { environmentFailure } from '../environment-failure.ts';
 import { type ContainerTool, pipeTool, runTool } from './container-tool.ts';
 import { quoted } from './quoted.ts';
-import { type CommandOptions, type CommandResult, runCommand } from './run-command.ts';
+import { type CommandOptions, type CommandResult, restartContainer, runCommand } from './run-command.ts';
 import type { Healthcheck } from './task-file.ts';
 
 export type ContainerSettings = {
@@ -107,12 +107,7 @@ function containerOf(tool: ContainerTool, id: string, settings: ContainerSetting
   const { workdir } = settings;
   const run: Container['run'] = (command, options) => runCommand(tool, id, command, { workdir, ...options });
   const restart = async (signal: AbortSignal): Promise<void> => {
-    const { code, errors } = await runTool(tool, ['restart', '-t', '0', id], {
-      limitMs: TOOL_LIMIT_MS,
-      signal,
-    });
-    signal.throwIfAborted();
-    if (code !== 0) throw environmentFailure('environment-lost', `the container does not restart: ${errors}`);
+    await restartContainer(tool, id, signal);
     await checkHealth(run, settings.healthcheck, signal);
   };
   return {

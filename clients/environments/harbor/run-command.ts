@@ -52,6 +52,9 @@ const steersTool = /^(PATH|HOME|TMPDIR|LD_.*|XDG_.*|DOCKER_.*|CONTAINERS?_.*|POD
 const wrapper = (storageMb: number | undefined): string =>
   [
     'exec 2>&1',
+    // Without memory, the kernel ends processes of commands before the first process, whose end is the container's.
+    // A child process inherits the value, and only a privileged process can lower it again.
+    'echo 500 2>/dev/null > /proc/self/oom_score_adj',
     `echo "${MARK} $$"`,
     // no file is larger than the whole limit
     ...(storageMb === undefined ? [] : [`ulimit -f ${storageMb * 1024} 2>/dev/null`]),
@@ -90,12 +93,28 @@ async function restartFull(
   { signal }: CommandOptions,
 ): Promise<void> {
   await mustRun(tool, container);
-  const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
-    limitMs: TOOL_LIMIT_MS,
-    signal,
-  });
-  signal.throwIfAborted();
-  if (code !== 0) throw lost(errors);
+  await restartContainer(tool, container, signal);
+}
+
+/**
+ * Ends every process of a container and starts it again. Tried twice: on a busy machine the tool may give up before a
+ * container with hundreds of processes has ended.
+ *
+ * @throws EnvironmentFailure `environment-lost`
+ * @throws the reason of the signal
+ */
+export async function restartContainer(
+  tool: ContainerTool,
+  container: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const restart = () => runTool(tool, ['restart', '-t', '0', container], { limitMs: TOOL_LIMIT_MS, signal });
+  const first = await restart();
+  signal?.throwIfAborted();
+  if (first.code === 0) return;
+  const { code, errors } = await restart();
+  signal?.throwIfAborted();
+  if (code !== 0) throw lost(`it does not restart: ${errors.slice(-300)}`);
 }
 
 /** @throws EnvironmentFailure `environment-lost` */
@@ -191,7 +210,8 @@ async function killGroup(tool: ContainerTool, container: string, pid: string): P
     { limitMs: TOOL_LIMIT_MS },
   );
   if (code === undefined || code >= 125)
-    await runTool(tool, ['restart', '-t', '0', container], { limitMs: TOOL_LIMIT_MS });
+    // where the restart fails, the next command says that the container is lost
+    await restartContainer(tool, container).catch(() => {});
 }
 
 /** Calls `onFull` once the container has written more than `storageMb`. */

@@ -106,7 +106,7 @@ describeWithContainers('faults in containers', () => {
       'ln -sf /logs/verifier/reward.txt work; head -c 1G /dev/zero > full',
     );
     const { lines, printed } = await rollIn(at('fault-plain'), ...single, '--act-timeout', '10');
-    expect(lines, printed).toMatchObject([{ outcome: 'rewarded', reward: 0 }]);
+    expect(lines, `${printed}${lines[0]!.error}`).toMatchObject([{ outcome: 'rewarded', reward: 0 }]);
   });
 
   test('the tests see their own variables and not the key of the agent', async () => {
