@@ -173,7 +173,7 @@ describe('what it reads', () => {
     await log.append([paused(1)]);
     const { server, model, reader } = await openConsole('read');
     await vi.waitFor(() => expect(reader.isCaughtUp()).toBe(true));
-    expect(model.decisions.of('default').isPaused).toBe(true);
+    expect(model.decisions.of('default').state().isPaused).toBe(true);
     await log.append([
       paused(2),
       BatchRequested.create({
@@ -183,9 +183,9 @@ describe('what it reads', () => {
         data: { adapter: 'default', after: 0, reason: 'operator' },
       }),
     ]);
-    await vi.waitFor(() => expect(model.decisions.of('default').decisions).toHaveLength(3));
-    const { decisions } = model.decisions.of('default');
-    const { topic, partition, offset } = decisions[1]!.place;
+    const decisions = () => model.decisions.of('default').latest(10);
+    await vi.waitFor(() => expect(decisions()).toHaveLength(3));
+    const { topic, partition, offset } = decisions()[1]!.place;
     const record = await server.inject({
       url: `/api/records/${topic}/${partition}/${offset}`,
       headers: local,

@@ -19,7 +19,9 @@ export function registerLearning(server: FastifyInstance, { config, model, cache
 
   server.get('/api/versions', async (request): Promise<Versions> => {
     const { adapter = config.adapters[0]!, latest } = readQuery(versionsQuery, request);
-    const { head, isPaused, served, training, decisions, versions, wasServed } = model.decisions.of(adapter);
+    const decisions = model.decisions.of(adapter);
+    const { head, isPaused, served, training, wasServed } = decisions.state();
+    const versions = decisions.versions();
     const shown = versions.slice(-latest);
     const numbers = new Set([0, ...shown.map(({ version }) => version)]);
     return {
@@ -31,7 +33,7 @@ export function registerLearning(server: FastifyInstance, { config, model, cache
       wasServed: wasServed.filter((version) => numbers.has(version)),
       served: served ?? null,
       training: training ?? null,
-      decisions: decisions.slice(-DECISIONS).reverse(),
+      decisions: decisions.latest(DECISIONS),
       verdicts: learning(adapter).versions.filter(({ version }) => numbers.has(version)),
     };
   });

@@ -36,14 +36,14 @@ export function createOverview({
         waiting.set(view.adapter, (waiting.get(view.adapter) ?? 0) + 1);
     }
     const learned = adapterNames().some((name) =>
-      decisions.of(name).wasServed.some((version) => version > 0),
+      decisions.of(name).state().wasServed.some((version) => version > 0),
     );
     return { waiting, firstRun: { chatted, reacted, judged, learned } };
   };
   /** Those of the settings first, in their order. */
   const adapterNames = (): readonly string[] => [...new Set([...config.adapters, ...decisions.names()])];
   const adapterState = (name: string, { waiting }: Counts): AdapterState => {
-    const { head, served, isPaused, training } = decisions.of(name);
+    const { head, served, isPaused, training } = decisions.of(name).state();
     return {
       name,
       head,

@@ -26,27 +26,26 @@ export function registerVersionChecks(server: FastifyInstance, deps: ConsoleDeps
 
 /** Of `training`; undefined: nothing was written about the adapter. */
 const partitionOf = ({ model }: ConsoleDeps, adapter: string): number | undefined =>
-  model.decisions.of(adapter).decisions.at(-1)?.place.partition;
+  model.decisions.of(adapter).latest(1)[0]?.place.partition;
 
 function versionChecks(
   deps: ConsoleDeps,
   adapter: string,
   settings: VersionChecks['settings'],
 ): VersionChecks {
-  const { head, decisions, versions } = deps.model.decisions.of(adapter);
-  const watch = deps.model.decisions.watch(adapter);
+  const { state, versions, latest, watch } = deps.model.decisions.of(adapter);
   const running = watch.canary();
   return {
     adapter,
-    head,
+    head: state().head,
     settings,
     canary: running === undefined ? null : canaryItem(deps, running, settings?.canary?.margin ?? 0),
     watched: watch.watched().map((version) => ({
       ...version,
       evidence: evidenceOfWorse({ ...version, margin: settings?.watch?.margin ?? 0 }),
     })),
-    decisions: decisions.filter(hasNumbers).slice(-MOST).reverse(),
-    gate: versions
+    decisions: latest(MOST, hasNumbers),
+    gate: versions()
       .filter(({ metrics }) => Object.keys(metrics).length > 0)
       .slice(-MOST)
       .reverse()
@@ -54,7 +53,7 @@ function versionChecks(
   };
 }
 
-const hasNumbers = ({ type, data }: Decision): boolean =>
+const hasNumbers = ({ type, data }: Pick<Decision, 'type' | 'data'>): boolean =>
   data.figures !== undefined && /^policy\.(?:promoted|rejected|rolled-back)$/.test(type);
 
 const gateItem = ({ version, state, metrics }: ShownVersion): VersionChecks['gate'][number] => ({

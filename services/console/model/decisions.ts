@@ -46,9 +46,7 @@ export function createDecisions() {
       of(record.event.subject).on(record);
     },
     names: (): readonly string[] => [...adapters.keys()].sort(),
-    of: (name: string) => of(name).shown(),
-    /** What the verdicts on its versions say. */
-    watch: (name: string) => of(name).watch,
+    of,
     revision: () => revision,
   };
 }
@@ -72,33 +70,39 @@ function createAdapter(name: string) {
     decisions.push({ type: event.type, time: event.time, packed, data: shortened(event.data) });
     if (decisions.length > 2 * KEPT) decisions = decisions.slice(-KEPT);
   };
-  const shown = () => {
-    const state = policy.head();
-    const path = new Set(lineage(viewOf(state), state.head));
-    const roleOf = (version: number) =>
-      version === state.head ? 'head' : path.has(version) ? 'lineage' : '';
-    const versions = [...policy.versions.values()].map(
-      (version): ShownVersion => ({
-        ...version,
-        role: roleOf(version.version),
-        turns: turnsOf.get(version.batchId) ?? 0,
-      }),
-    );
+  const state = () => {
+    const { head, open, versions } = policy.head();
     return {
-      name,
-      head: state.head,
+      head,
       served,
       isPaused,
       /** the version that is being trained */
-      training: state.open?.n,
-      wasServed: Object.keys(state.versions).map(Number),
-      versions,
-      decisions: decisions
-        .slice(-KEPT)
-        .map(({ packed, ...decision }): Decision => ({ ...decision, place: unpackPlace(packed) })),
+      training: open?.n,
+      wasServed: Object.keys(versions).map(Number),
     };
   };
-  return { on, shown, watch };
+  /** Oldest first. */
+  const versions = (): readonly ShownVersion[] => {
+    const head = policy.head();
+    const path = new Set(lineage(viewOf(head), head.head));
+    const roleOf = (version: number) => (version === head.head ? 'head' : path.has(version) ? 'lineage' : '');
+    return [...policy.versions.values()].map((version) => ({
+      ...version,
+      role: roleOf(version.version),
+      turns: turnsOf.get(version.batchId) ?? 0,
+    }));
+  };
+  /** The latest that `wants` accepts, newest first. */
+  const latest = (most: number, wants: (decision: Kept) => boolean = () => true): readonly Decision[] => {
+    const found: Decision[] = [];
+    for (let i = decisions.length - 1; i >= 0 && found.length < most; i--) {
+      const { packed, ...decision } = decisions[i]!;
+      if (wants(decisions[i]!)) found.push({ ...decision, place: unpackPlace(packed) });
+    }
+    return found;
+  };
+  /** `watch`: what the verdicts on its versions say */
+  return { on, state, versions, latest, watch };
 }
 
 const shortened = (data: object): Decision['data'] =>
