@@ -36,7 +36,10 @@ export function createOverview({
         waiting.set(view.adapter, (waiting.get(view.adapter) ?? 0) + 1);
     }
     const learned = adapterNames().some((name) =>
-      decisions.of(name).state().wasServed.some((version) => version > 0),
+      decisions
+        .of(name)
+        .state()
+        .wasServed.some((version) => version > 0),
     );
     return { waiting, firstRun: { chatted, reacted, judged, learned } };
   };

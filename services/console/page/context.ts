@@ -32,6 +32,13 @@ export type Page = {
   readonly view: () => TemplateResult;
 };
 
+/** Turns that one message of the console names; it leaves out the others. */
+const NAMED = 50;
+
+/** Whether a turn may have changed. */
+export const mayConcern = ({ changed: { turns } }: Change, id: string): boolean =>
+  turns.includes(id) || turns.length >= NAMED;
+
 export type Loaded<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly failure: Failure }

@@ -101,17 +101,27 @@ function openPage(isFirst: boolean): void {
   setTimeout(() => document.querySelector<HTMLElement>('h1')?.focus(), 50);
 }
 
+/** Everything that changed while nobody saw the page: it reads once when it is seen again, and costs nothing before. */
+let unseen: Change | undefined;
+
+function take(change: Change): void {
+  const before = headOf(overview);
+  overview = change;
+  const head = headOf(change);
+  if (before !== undefined && head !== before) say(`v${head} is live now.`);
+  const isFirst = adapter === '';
+  if (isFirst) adapter = change.adapters[0]?.name ?? 'default';
+  if (isFirst) openPage(true);
+  else current().changed(change);
+  draw();
+}
+
 const { again } = followLive({
   onChange: (change) => {
-    const before = headOf(overview);
-    overview = change;
-    const head = headOf(change);
-    if (before !== undefined && head !== before) say(`v${head} is live now.`);
-    const isFirst = adapter === '';
-    if (isFirst) adapter = change.adapters[0]?.name ?? 'default';
-    if (isFirst) openPage(true);
-    else current().changed(change);
-    draw();
+    if (!document.hidden) return take(change);
+    const turns = new Set([...(unseen?.changed.turns ?? []), ...change.changed.turns]);
+    const versions = change.changed.versions || (unseen?.changed.versions ?? false);
+    unseen = { ...change, changed: { turns: [...turns], versions } };
   },
   onState: (state, failure) => {
     connection = state;
@@ -238,6 +248,12 @@ function dialog(): Part {
   </dialog>`;
 }
 
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden || unseen === undefined) return;
+  const change = unseen;
+  unseen = undefined;
+  take(change);
+});
 addEventListener('hashchange', () => openPage(false));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 openPage(true);

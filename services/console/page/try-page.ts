@@ -3,7 +3,7 @@ import { live } from 'lit-html/directives/live.js';
 import type { Overview, TurnDetail, TurnItem } from '../api/shapes.ts';
 import { type ChatMessage, chat, get, post } from './client.ts';
 import { modelsOf } from './comparison.ts';
-import type { Context, Page } from './context.ts';
+import { type Context, mayConcern, type Page } from './context.ts';
 import { asFailure, badge, outcomeBadge, type Part, turnLink, verdictBadge } from './parts.ts';
 
 type Answer = {
@@ -103,13 +103,14 @@ export function tryPage(context: Context): Page {
   return {
     title: 'Try it',
     open: loadModels,
-    changed: ({ changed }) => {
-      if (changed.versions) loadModels();
+    changed: (change) => {
+      if (change.changed.versions) loadModels();
       for (const message of messages)
         if (
           message.role === 'assistant' &&
-          (changed.turns.includes(message.id) ||
-            (message.turn?.outcome === 'open' && changed.turns.length >= 50))
+          (message.turn?.outcome === 'open'
+            ? mayConcern(change, message.id)
+            : change.changed.turns.includes(message.id))
         )
           void follow(message);
     },

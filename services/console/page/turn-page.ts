@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { ShownRecord, TurnDetail } from '../api/shapes.ts';
 import { get, post } from './client.ts';
-import type { Context, Page } from './context.ts';
+import { type Context, mayConcern, type Page } from './context.ts';
 import {
   badge,
   createLoader,
@@ -26,8 +26,8 @@ export function turnPage(context: Context): Page {
       id = rest[0] ?? '';
       void loader.load(read);
     },
-    changed: ({ changed }) => {
-      if (changed.turns.includes(id) || changed.versions) loader.refresh(read);
+    changed: (change) => {
+      if (mayConcern(change, id) || change.changed.versions) loader.refresh(read);
     },
     view: () => html`<p><a href="#/turns">All turns</a></p>
       ${whenLoaded(loader.state(), (detail) => html`${summary(detail)} ${actions(detail)} ${chain(detail)}`)}`,
