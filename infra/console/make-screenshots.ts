@@ -22,8 +22,8 @@ const PATIENCE_MS = 600_000;
 /** What the person says, one message after each answer. */
 const said = [
   'How do I pack for a weekend trip?',
-  'Too long. Two sentences, please. What is a quick breakfast?',
-  'Great, that is exactly what I wanted! How do I clean a pan?',
+  'Too long. One sentence, please. What do I eat for a quick breakfast?',
+  'Great, that is exactly what I wanted! How do I tidy my desk?',
   'Perfect, thanks! What should I wear in deep snow?',
   'No lists, please. How do I keep bread fresh?',
   'Great, thank you! How do I water a fern?',

@@ -22,8 +22,8 @@ type DryRun = {
 /** An answer may be cut off, and such a turn does not train; then the next question is asked. */
 const QUESTIONS = [
   'How do I pack for a weekend trip?',
-  'What is a quick breakfast?',
-  'How do I clean a pan?',
+  'What do I eat for a quick breakfast?',
+  'How do I tidy my desk?',
 ];
 const REACTION = 'Too long. Two sentences, please.';
 
