@@ -7,6 +7,7 @@ import { describeDisagreement, describeStage, rounded } from '../../../shared/vi
 import { isUnheard, type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { formatBlocks } from '../turn-blocks.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';
 
 const options = {
@@ -44,7 +45,7 @@ export const turns: Command = {
       const last = values.last === undefined ? chosen.length : wholeNumber(values.last, '--last');
       const shown = chosen.slice(Math.max(0, chosen.length - last)).map(concealed);
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
-      else console.log(formatTable(headings, shown.map(rowWith(adaptersIn(chosen) > 1))));
+      else console.log(readable(shown, adaptersIn(chosen) > 1));
       if (values.why) console.log(`\n${reasons(chosen)}`);
       if (values.why) console.log(unheard(chosen.map(concealed)));
       const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
@@ -85,6 +86,31 @@ const headings = [
 ];
 
 const adaptersIn = (turns: readonly TurnView[]): number => new Set(turns.map(({ adapter }) => adapter)).size;
+
+/** A table where the output has room for it, as a file has; otherwise blocks of lines. */
+function readable(turns: readonly TurnView[], several: boolean): string {
+  const table = formatTable(headings, turns.map(rowWith(several)));
+  const { isTTY, columns } = process.stdout;
+  const widest = Math.max(...table.split('\n').map((line) => line.length));
+  return isTTY && widest > columns ? formatBlocks(turns.map(blockWith(several)), columns) : table;
+}
+
+const blockWith = (several: boolean) => (turn: TurnView) => ({
+  facts: [
+    turn.time.slice(11, 19),
+    `${several ? `${turn.adapter} ` : ''}v${turn.version}`,
+    verdict(turn),
+    describeStage(turn.stage),
+    describeDisagreement(turn) ?? '',
+  ],
+  texts: {
+    asked: turn.asked,
+    answered: turn.answered,
+    reaction: turn.reaction,
+    turn: turn.turnId,
+    session: turn.session,
+  },
+});
 
 const rowWith =
   (several: boolean) =>
