@@ -7,6 +7,7 @@ import { shortHash } from '../../shared/lang/short-hash.ts';
 import type { Conversation } from './conversation.ts';
 import { addsPassage, firstWords, headOf, mayShareTemplate } from './first-words.ts';
 import type { FirstRequest, LaneTables } from './lane-tables.ts';
+import { isSameSketch } from './system-sketch.ts';
 
 /** Least time in which a person reads an answer and edits the request, ms. A program is faster. */
 const FASTEST_EDIT_MS = 2000;
@@ -37,7 +38,7 @@ export function editedFirst({ tables, data, conversation }: RequestInLane): Firs
   const text = onlyMessage(data, conversation);
   if (recent === undefined || text === undefined) return undefined;
   const began = Date.parse(data.timing.startedAt);
-  const [client, system] = [clientOf(data), canonicalJson(conversation.systemSketch)];
+  const client = clientOf(data);
   const name = nameOf(data, conversation);
   const ofPerson = recent.filter(({ user }) => user === data.user);
   const edited = ofPerson.findLast((first) => {
@@ -48,7 +49,7 @@ export function editedFirst({ tables, data, conversation }: RequestInLane): Firs
       waited < EDIT_MS &&
       first.edits < MOST_EDITS &&
       first.client === client &&
-      canonicalJson(first.system) === system &&
+      isSameSketch(first.system, conversation.systemSketch) &&
       addsPassage(first, text) &&
       isWholeSession(tables, first)
     );

@@ -14,6 +14,9 @@ export function systemSketch(text: string): SystemSketch {
     .slice(0, SIZE);
 }
 
+export const isSameSketch = (one: SystemSketch, other: SystemSketch): boolean =>
+  one.length === other.length && one.every((hash, i) => hash === other[i]);
+
 /** Compares texts by the estimated Jaccard index of their words. Two texts without words are alike. */
 export function isAlike(one: SystemSketch, other: SystemSketch): boolean {
   if (one.length === 0 || other.length === 0) return one.length === other.length;

@@ -1,9 +1,10 @@
-// npm run bench [-- log queue load durability recovery policy prompts]: tables of figures, each with a peer measured in
+// npm run bench [-- log queue load loop durability recovery policy prompts]: tables of figures, each with a peer measured in
 // the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';
 import { benchLog } from './log.ts';
+import { benchLoop } from './load/loop.ts';
 import { benchPolicy } from './policy.ts';
 import { benchPrompts } from './prompts/prompts.ts';
 import { benchQueue } from './queue.ts';
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
   queue: benchQueue,
   load: benchLoad,
+  loop: benchLoop,
   durability: benchDurability,
   recovery: benchRecovery,
   policy: benchPolicy,

@@ -59,10 +59,11 @@ export const walletRules: readonly SecretRule[] = [
 ];
 
 function hasPhrase(words: readonly string[], list: ReadonlySet<string>): boolean {
-  let row: string[] = [];
-  for (const word of words) {
-    row = list.has(word) ? [...row, word].slice(-PHRASE_WORDS) : [];
-    if (row.length === PHRASE_WORDS && new Set(row).size >= DISTINCT_WORDS) return true;
+  let run = 0;
+  for (const [i, word] of words.entries()) {
+    run = list.has(word) ? run + 1 : 0;
+    const isLongEnough = run >= PHRASE_WORDS;
+    if (isLongEnough && new Set(words.slice(i + 1 - PHRASE_WORDS, i + 1)).size >= DISTINCT_WORDS) return true;
   }
   return false;
 }

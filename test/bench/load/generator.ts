@@ -13,6 +13,8 @@ export type Order = {
   readonly ms: number;
   /** text that every answer must contain */
   readonly mark: string;
+  /** Each request asks something else; otherwise all are the same. */
+  readonly isVaried?: boolean;
 };
 
 export type Taken = {
@@ -30,6 +32,7 @@ export type Reply = { readonly taken: Taken } | { readonly error: string };
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 const pools = new Map<string, Pool>();
+let asked = 0;
 
 type Heard = { readonly ms: number; readonly firstTokenMs: number | undefined };
 
@@ -81,7 +84,11 @@ async function carryOut(order: Order): Promise<Taken> {
   const heard: Heard[] = [];
   const began = now();
   const worker = async () => {
-    while (now() < began + ms) heard.push(await ask(pool, body, order));
+    while (now() < began + ms) {
+      asked += 1;
+      const own = order.isVaried ? body.replace('some rice', `${asked} bags of rice`) : body;
+      heard.push(await ask(pool, own, order));
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return {
