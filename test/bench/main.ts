@@ -3,8 +3,8 @@
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';
-import { benchLog } from './log.ts';
 import { benchLoop } from './load/loop.ts';
+import { benchLog } from './log.ts';
 import { benchPolicy } from './policy.ts';
 import { benchPrompts } from './prompts/prompts.ts';
 import { benchQueue } from './queue.ts';

@@ -10,7 +10,11 @@ type Models = {
 type Answer = { readonly prompt: string; readonly texts: [string, string]; failure?: string };
 
 /** Prompts to begin with. */
-const prompts = ['How do I pack for a weekend trip?', 'What do I eat for a quick breakfast?', 'How do I tidy my desk?'];
+const prompts = [
+  'How do I pack for a weekend trip?',
+  'What do I eat for a quick breakfast?',
+  'How do I tidy my desk?',
+];
 
 /** The model names that serving offers for an adapter: fixed versions, and the live one. */
 export async function modelsOf(adapter: string, isFirst: boolean): Promise<readonly string[]> {

@@ -20,7 +20,11 @@ type Message = { readonly role: 'user'; readonly content: string } | Answer;
 const newSession = (): string => `console-${crypto.randomUUID().slice(0, 8)}`;
 /** ms until the console has read the answer from the log */
 const READ_MS = 800;
-const examples = ['How do I pack for a weekend trip?', 'What do I eat for a quick breakfast?', 'How do I tidy my desk?'];
+const examples = [
+  'How do I pack for a weekend trip?',
+  'What do I eat for a quick breakfast?',
+  'How do I tidy my desk?',
+];
 
 /** A chat with the live version, or with any other; each answer shows what becomes of it. */
 export function tryPage(context: Context): Page {

@@ -63,7 +63,13 @@ export async function benchLoop(): Promise<void> {
     console.log(`${chats} chats, ${AT_ONCE} at once`);
     console.log(
       formatTable(
-        ['pass-through, req/s', 'whole loop, req/s', 'ratio', ...services.map((name) => `${name}, ms`), 'all, ms'],
+        [
+          'pass-through, req/s',
+          'whole loop, req/s',
+          'ratio',
+          ...services.map((name) => `${name}, ms`),
+          'all, ms',
+        ],
         [
           [
             Math.round(mean(rates.peer)),
