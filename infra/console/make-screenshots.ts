@@ -25,13 +25,13 @@ const said = [
   'Too long. One sentence, please. What do I eat for a quick breakfast?',
   'Great, that is exactly what I wanted! How do I tidy my desk?',
   'Perfect, thanks! What should I wear in deep snow?',
-  'No lists, please. How do I keep bread fresh?',
-  'Great, thank you! How do I water a fern?',
+  'No lists, please. How can I save water?',
+  'Great, thank you! What does a puppy need?',
 ];
 /** After the first new version. */
 const saidLater = [
-  'Great, that is what I wanted! How do I pack for the beach?',
-  'Perfect, thanks! What is a quick lunch?',
+  'Great, that is what I wanted! What should I pack for a day at the beach?',
+  'Perfect, thanks! What can I eat for a light lunch?',
 ];
 const pages = ['try', 'learning', 'turns', 'turn', 'versions', 'flow', 'people'] as const;
 
@@ -78,17 +78,16 @@ async function startLoop(
 async function talk(page: Page, url: string): Promise<void> {
   page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(url);
-  for (const text of said) {
+  let answers = 0;
+  const say = async (text: string): Promise<void> => {
     await page.fill('#draft', text);
     await page.press('#draft', 'Enter');
+    await page.waitForSelector(`.bubble.assistant .under >> nth=${answers++}`);
     await page.waitForSelector('.say .main');
-  }
+  };
+  for (const text of said) await say(text);
   await page.waitForSelector('.now:text-matches("^v[1-9]")');
-  for (const text of saidLater) {
-    await page.fill('#draft', text);
-    await page.press('#draft', 'Enter');
-    await page.waitForSelector('.say .main');
-  }
+  for (const text of saidLater) await say(text);
   // the last answer but one has its verdict
   await page.waitForSelector('.bubble .badge.good >> nth=3');
 }
@@ -103,6 +102,7 @@ async function show(page: Page, url: string, name: (typeof pages)[number]): Prom
     await page.goto(`${url}/#/${name}`);
     await page.waitForSelector('main section, main .turns');
   }
+  await page.waitForSelector('.said:not(.shown)', { state: 'attached' }); // it would cover a part of the page
   await page.waitForTimeout(700);
 }
 

@@ -25,7 +25,7 @@ const QUESTIONS = [
   'What do I eat for a quick breakfast?',
   'How do I tidy my desk?',
 ];
-const REACTION = 'Too long. Two sentences, please.';
+const REACTION = 'Too long. One sentence, please.';
 
 /**
  * Has one conversation and follows it through every stage, from the request to an answer of the new version.

@@ -210,7 +210,7 @@ function steps(overview: Overview | undefined): Part {
   const isTraining = overview.adapters.some(({ training }) => training !== null);
   const all: readonly (readonly [boolean, Part, Part])[] = [
     [chatted, 'Chat', html`Ask something below, or <a href="#/connect">connect a client</a>.`],
-    [reacted, 'Correct it', 'Answer as you would to a person: "Too long. Two sentences, please."'],
+    [reacted, 'Correct it', 'Answer as you would to a person: "Too long. One sentence, please."'],
     [
       judged,
       'See the verdict',
