@@ -1,6 +1,6 @@
 /** Measures of the form of a text by its characters, for the listed languages. */
 
-const bullet = /^[ \t]*(?:[-*•‣◦▪–—]\s+\S|\d{1,2}(?:[.)]\s+|[、．]\s*)\S|[一二三四五六七八九十]、)/u;
+const bullet = /^[ \t]*(?:[-*•‣◦▪–—]\s+\S|・\s*\S|\d{1,2}(?:[.)]\s+|[、．]\s*)\S|[一二三四五六七八九十]、)/u;
 const number = /^[ \t]*(?:\d{1,2}(?:[.)]\s+|[、．]\s*)\S|[一二三四五六七八九十]、)/u;
 
 const linesOf = (text: string): readonly string[] => text.split('\n');

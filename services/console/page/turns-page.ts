@@ -157,7 +157,7 @@ export function turnsPage(context: Context): Page {
         }}
     /></label>`;
     return html`<form class="filters" role="search" aria-label="Filter turns" @submit=${(event: Event) => event.preventDefault()}>
-      ${field('words', 'Words', 'in request, answer or reaction')} ${select('outcome', 'Outcome', counts?.outcomes)}
+      ${field('words', 'Words', 'any text')} ${select('outcome', 'Outcome', counts?.outcomes)}
       ${select('verdict', 'Verdict', counts?.verdicts)} ${select('reason', 'Reason', counts?.reasons)}
       ${select('version', 'Version', counts?.versions, (value) => `v${value}`)} ${select('person', 'Person', counts?.people)}
       ${field('session', 'Session', 'its whole name')}

@@ -5,6 +5,7 @@ import { holdsEditBlock, isOfMachine } from '../../ear/machine.ts';
 import { type Heard, hear } from '../../ear/model.ts';
 import { type Ear, readEar } from '../../ear/read-ear.ts';
 import { hintHeard, verdictOfEar, wishesHeard } from '../../ear/verdict.ts';
+import { wishesForAnswer } from '../../ear/wishes-for-answer.ts';
 import { ownWordsOf } from '../../own-words/own-words.ts';
 import type { Judge } from '../judge.ts';
 import { boundTurn, type Turn } from '../signals/bound-turn.ts';
@@ -42,7 +43,8 @@ export function listen(turn: Turn, { model, thresholds }: Ear = shippedEar()): S
   const hasEvidence = evidence.length > 0;
   if (vote === 0 && !hasEvidence && bySignals.vote !== 0) return bySignals;
   const text = [describe(heard), ...(hasEvidence ? [bySignals.text] : [])].join('\n');
-  const hint = vote === -1 ? (namedHint(bySignals) ?? hintHeard(heard, thresholds)) : undefined;
+  const meant = { ...heard, wishes: wishesForAnswer(heard.wishes, answer) };
+  const hint = vote === -1 ? (namedHint(bySignals) ?? hintHeard(meant, thresholds)) : undefined;
   return hint === undefined ? { vote, text } : { vote, text, hint };
 }
 
