@@ -1,11 +1,8 @@
-import { readdir, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { ConsoleConfig } from '../../shared/config/console.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { sum } from '../../shared/lang/numbers.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import type { DataFolder } from '../../shared/runtime/data-folder.ts';
 
 export type ServiceState = {
   readonly name: string;
@@ -27,26 +24,11 @@ export type FoldLag = {
   readonly stopped: string | null;
 };
 
-export type DiskUse = {
-  readonly log: number;
-  readonly checkpoints: number;
-  readonly other: number;
-  /** null: there is no data folder */
-  readonly free: number | null;
-  /** bytes that a day adds, by the age of the log; null: too young to tell */
-  readonly perDay: number | null;
-  /** days until the disk is full at this pace; null: unknown */
-  readonly daysLeft: number | null;
-};
-
 /** Of a service's `/jobs`; a service without a queue has none. */
 const Jobs = z.object({ queue: z.string(), counts: z.record(z.string(), z.number()) });
 
 /** ms to wait for a service */
 const PATIENCE_MS = 2_000;
-const DAY_MS = 86_400_000;
-/** ms; a younger log says nothing about a day */
-const YOUNG_MS = 3_600_000;
 
 const folds: readonly { readonly group: string; readonly reads: Topic }[] = [
   { group: 'attribute', reads: 'conversations' },
@@ -149,34 +131,4 @@ function queueIn(text: string | undefined): ServiceState['queue'] {
   } catch {
     return null;
   }
-}
-
-/** @param firstTime ms since 1970 of the first record */
-export async function diskUse(data: DataFolder, firstTime: number | undefined): Promise<DiskUse> {
-  const [all, log, checkpoints, disk] = await Promise.all([
-    sizeOf(data.root),
-    sizeOf(data.log),
-    sizeOf(join(data.root, 'checkpoints')),
-    statfs(data.root).catch(() => undefined),
-  ]);
-  const free = disk === undefined ? null : disk.bavail * disk.bsize;
-  const age = firstTime === undefined ? 0 : Date.now() - firstTime;
-  const perDay = age < YOUNG_MS ? null : ((log + checkpoints) / age) * DAY_MS;
-  const daysLeft = perDay === null || perDay === 0 || free === null ? null : free / perDay;
-  return { log, checkpoints, other: Math.max(0, all - log - checkpoints), free, perDay, daysLeft };
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  const sizes = await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map((entry) =>
-        stat(join(entry.parentPath, entry.name)).then(
-          ({ size }) => size,
-          () => 0, // it is gone meanwhile
-        ),
-      ),
-  );
-  return sum(sizes);
 }

@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts';
 import {
   adapterHeads,
+  diskGrowth,
   diskSpace,
   endpoint,
   type Finding,
@@ -33,6 +34,7 @@ export const doctor: Command = {
       await modelFiles(),
       await writableFolder(dataFolder),
       await diskSpace(dataFolder),
+      ...(await diskGrowth(settings)),
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
       ...(await judgeExam(dataFolder)),

@@ -11,6 +11,7 @@ import { readAll, readTopic } from '../../../shared/log/read-topic.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
 import { openBackend } from '../../../shared/policy/executors/backend.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { diskUse } from '../../../shared/runtime/disk-use.ts';
 import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
@@ -104,6 +105,52 @@ export async function diskSpace(path: string): Promise<Finding> {
   return free >= 1
     ? { state: 'ok', what }
     : { state: 'bad', what, advice: 'free at least 1 GB; recording stops when the disk is full' };
+}
+
+/** What fills the data folder, how fast, and for how long the disk lasts. Nothing to say before the first record. */
+export async function diskGrowth(settings: CliConfig): Promise<readonly Finding[]> {
+  const data = dataFolder(settings.dataFolder);
+  return findingsOfLog(settings, async (log) => {
+    const first = await firstTimeIn(log);
+    if (first === undefined) return [];
+    const { free: _, perDay, daysLeft, ...kinds } = await diskUse(data, first);
+    const parts = Object.entries(kinds)
+      .filter(([, bytes]) => bytes > 0)
+      .map(
+        ([kind, bytes]) => `${kind === 'serviceLogs' ? 'logs of the services' : kind} ${megabytes(bytes)}`,
+      );
+    const pace =
+      perDay === null
+        ? 'the log is too young for a forecast'
+        : `${megabytes(perDay)} a day so far, so the disk lasts ${daysLeft === null ? 'for an unknown time' : lasting(daysLeft)}`;
+    const isShort = daysLeft !== null && daysLeft < SHORT_DAYS;
+    return [
+      {
+        state: isShort ? 'bad' : 'ok',
+        what: `in the data folder: ${parts.join(', ')}; ${pace}`,
+        ...(isShort
+          ? { advice: 'move the data folder to a larger disk, or keep fewer checkpoints (--keep)' }
+          : {}),
+      },
+    ];
+  });
+}
+
+/** Days for which the disk must last. */
+const SHORT_DAYS = 7;
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+const lasting = (days: number): string => (days > 3650 ? 'for years' : `${Math.floor(days)} days`);
+
+/** ms since 1970 of the oldest record. Where offsets are not dense, the first one may belong to no record. */
+async function firstTimeIn(log: EventLog): Promise<number | undefined> {
+  if (!log.hasDenseOffsets) return undefined;
+  const [starts, ends] = [await log.starts('conversations'), await log.ends('conversations')];
+  const times = await Promise.all(
+    starts.flatMap((offset, partition) =>
+      offset < ends[partition]! ? [log.read('conversations', { partition, offset })] : [],
+    ),
+  );
+  return times.length === 0 ? undefined : Math.min(...times.map(({ time }) => Date.parse(time)));
 }
 
 /**

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { topics } from '../../../shared/events/define-event.ts';
 import { sum } from '../../../shared/lang/numbers.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import { askServices, diskUse, lagOfFolds } from '../look-around.ts';
+import { diskUse } from '../../../shared/runtime/disk-use.ts';
+import { askServices, lagOfFolds } from '../look-around.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import type { Flow } from './shapes.ts';
 

@@ -1,7 +1,8 @@
 import type { WatchedVersion } from '../../../shared/lineage/watched-versions.ts';
+import type { DiskUse } from '../../../shared/runtime/disk-use.ts';
 import type { AuditResult } from '../audits.ts';
 import type { CheckSettings } from '../check-settings.ts';
-import type { DiskUse, FoldLag, ServiceState } from '../look-around.ts';
+import type { FoldLag, ServiceState } from '../look-around.ts';
 import type { DeadLetter } from '../model/console-model.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
 import type { Facets, TurnFilter } from '../model/find-turns.ts';

@@ -188,12 +188,13 @@ const topicsOf = (log: Flow['log']): TemplateResult => html`<section><h2>Topics<
 </section>`;
 
 const disk = ({
-  disk: { log, checkpoints, other, free, perDay, daysLeft },
+  disk: { log, checkpoints, serviceLogs, adapters, outbox, answers, other, free, perDay, daysLeft },
 }: Flow): TemplateResult => html`<section><h2>Disk</h2>
   <dl class="figures">
     <div><dt>Log</dt><dd>${bytes(log)}</dd></div>
     <div><dt>Checkpoints</dt><dd>${bytes(checkpoints)}</dd></div>
-    <div><dt>Other</dt><dd>${bytes(other)}</dd></div>
+    <div><dt>Logs of the services</dt><dd>${bytes(serviceLogs)}</dd></div>
+    <div><dt>Other</dt><dd>${bytes(adapters + outbox + answers + other)}</dd></div>
     <div><dt>Free</dt><dd>${free === null ? 'unknown' : bytes(free)}</dd></div>
   </dl>
   <p>${
