@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import type { Writable } from 'node:stream';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { keepOutput } from './kept-output.ts';
@@ -47,7 +48,11 @@ export function runTool(
   { signal, limitMs, env = {}, onOutput }: ToolOptions = {},
 ): Promise<ToolRun> {
   return new Promise((resolve) => {
-    const child = spawn(tool, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+    const child = spawn(tool, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: tmpdir(), // podman's monitor leaves a file named `oom` in its working directory
+      env: { ...process.env, ...env },
+    });
     const [output, errors] = [keepOutput(KEPT), keepOutput(KEPT)];
     child.stdout.on('data', (part: Buffer) => {
       output.add(part);
