@@ -51,7 +51,7 @@ async function create(argv: readonly string[]): Promise<number> {
     throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
   await refuseForeignFolder(data.root);
   const time = utcNow();
-  const taken = await runVisibly(`Earlier points in ${folder.root} are intact`, (options) =>
+  const taken = await runVisibly('No point was added; earlier points are intact', (options) =>
     takeBackup(data, folder, { ...options, keepPoints, time }),
   );
   if (taken === undefined) return INTERRUPTED;

@@ -38,6 +38,17 @@ export const restore: Command = {
     console.log(`restored ${id}, ${recordsIn(manifest)} records, to ${data.root}\n`);
     for (const { adapter, version } of manifest.missing)
       console.error(`MISSING  the backup has no checkpoint of v${version} of ${adapter}, which was in use`);
-    return audit.run(['--data-folder', data.root, '--log', 'sqlite', '--heads', folder.manifest(id)]);
+    const code = await audit.run([
+      '--data-folder',
+      data.root,
+      '--log',
+      'sqlite',
+      '--heads',
+      folder.manifest(id),
+    ]);
+    console.log(
+      `\nstart it with: clawloop up --data-folder ${data.root}\nnever run it beside the log it is a copy of`,
+    );
+    return code;
   },
 };
