@@ -10,31 +10,40 @@ import { using } from './file-errors.ts';
 import { bytesOf, type StoredCheckpoint } from './manifest.ts';
 import { type Point, remove } from './points.ts';
 
+type Named = NamedCheckpoint & { readonly isInUse: boolean };
+
 /** What a backup does with a checkpoint that the log names. */
 export type CheckpointPlan =
   | { readonly kind: 'stored'; readonly checkpoint: StoredCheckpoint }
   | {
       readonly kind: 'copied';
-      readonly named: NamedCheckpoint;
+      readonly named: Named;
       readonly from: string;
       readonly bytes: number;
     }
-  | { readonly kind: 'absent'; readonly named: NamedCheckpoint; readonly why: string };
+  | { readonly kind: 'absent'; readonly named: Named; readonly why: string };
 
-/** Finds out whether a checkpoint is in the backup already; if not, whether it is in the data folder. */
+/**
+ * Finds out whether a checkpoint is in the backup already; if not, whether it is in the data folder. One that the
+ * trainer has removed is not needed any more, so later points do without it, unless it is in use.
+ */
 export async function planCheckpoint(
-  named: NamedCheckpoint,
+  named: Named,
   data: DataFolder,
   stored: ReadonlyMap<string, StoredCheckpoint>,
   folder: BackupFolder,
 ): Promise<CheckpointPlan> {
-  const checkpoint = stored.get(placeOfCheckpoint(named));
-  if (checkpoint !== undefined && (await isWhole(folder, checkpoint))) return { kind: 'stored', checkpoint };
   const from = join(data.checkpoints(named.adapter), named.name);
+  const isHere = await stat(from).then(
+    () => true,
+    () => false,
+  );
+  const checkpoint = stored.get(placeOfCheckpoint(named));
+  if (checkpoint !== undefined && (isHere || named.isInUse) && (await isWhole(folder, checkpoint)))
+    return { kind: 'stored', checkpoint };
   try {
     const { digest } = await readState(from);
-    if (digest !== named.digest)
-      return { kind: 'absent', named, why: `${from} holds other numbers than the log names` };
+    if (digest !== named.digest) return { kind: 'absent', named, why: otherNumbers(from) };
     const sizes = (await filesBelow(from)).map(async (path) => ({
       bytes: (await stat(join(from, path))).size,
     }));
@@ -43,6 +52,8 @@ export async function planCheckpoint(
     return { kind: 'absent', named, why: (error as Error).message };
   }
 }
+
+const otherNumbers = (from: string): string => `${from} holds other numbers than the log names`;
 
 /** By place: the checkpoints of earlier points, which are not copied again. */
 export const storedIn = (points: readonly Point[]): ReadonlyMap<string, StoredCheckpoint> =>
@@ -77,7 +88,7 @@ export async function keepCheckpoint(
     for (const path of await filesBelow(from))
       files.push({ path, ...(await copyFile(join(from, path), join(copy, path), reading)) });
     const { state } = await readServed(copy);
-    if (state.digest !== named.digest) return { why: `${from} holds other numbers than the log names` };
+    if (state.digest !== named.digest) return { why: otherNumbers(from) };
   } catch (error) {
     await rm(copy, { recursive: true, force: true });
     if (isGone(error)) return { why: `${from} was removed` };
@@ -93,7 +104,8 @@ export async function keepCheckpoint(
     await rename(copy, final);
     await flush(dirname(final));
   });
-  return { ...named, place, files };
+  const { adapter, version, name, digest } = named;
+  return { adapter, version, name, digest, place, files };
 }
 
 /** A file to read does not exist; the one to write always does. */

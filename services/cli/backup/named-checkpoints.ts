@@ -25,10 +25,8 @@ export function lineageOf(events: Iterable<ClawLoopEvent>): Lineage {
   const heads = new Map<string, HeadState>();
   const named = new Map<string, NamedCheckpoint>();
   for (const event of events) {
-    if (event.type === 'policy.trained') {
-      const { adapter, version, checkpoint: name, digest } = event.data;
-      named.set(`${adapter} ${name}`, { adapter, version, name, digest });
-    }
+    const checkpoint = namedBy(event);
+    if (checkpoint !== undefined) named.set(`${checkpoint.adapter} ${checkpoint.name}`, checkpoint);
     if (!('adapter' in event.data) || event.data.adapter === undefined) continue;
     const { adapter } = event.data;
     heads.set(adapter, applyHead(heads.get(adapter) ?? initialHead, event));
@@ -40,6 +38,22 @@ export function lineageOf(events: Iterable<ClawLoopEvent>): Lineage {
       .sort((a, b) => Number(b.isInUse) - Number(a.isInUse) || b.version - a.version),
     versions: Object.fromEntries([...heads].map(([adapter, { head }]) => [adapter, head])),
   };
+}
+
+function namedBy(event: ClawLoopEvent): NamedCheckpoint | undefined {
+  switch (event.type) {
+    case 'policy.trained': {
+      const { adapter, version, checkpoint: name, digest } = event.data;
+      return { adapter, version, name, digest };
+    }
+    case 'policy.canary-started':
+    case 'policy.promoted': {
+      const { adapter, to: version, checkpoint: name, digest } = event.data;
+      return { adapter, version, name, digest };
+    }
+    default:
+      return undefined;
+  }
 }
 
 /** Versions without which an adapter does not go on: the head, its canary, and the parent of the open batch. */

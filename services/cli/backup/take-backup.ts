@@ -5,7 +5,7 @@ import { type LogSnapshot, openSnapshot } from '../../../shared/log/sqlite/log-s
 import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
 import type { Done } from '../../../shared/runtime/progress-bar.ts';
 import { type BackupFolder, numberOfPoint, pointId } from './backup-folder.ts';
-import { copyFile, digestOfFile, filesBelow, flush, flushFolders } from './copy-file.ts';
+import { copyFile, digestOfFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
 import { type CheckpointPlan, keepCheckpoint, planCheckpoint, storedIn } from './keep-checkpoint.ts';
 import { bytesOf, type Manifest, type StoredCheckpoint, type StoredFile, writeManifest } from './manifest.ts';
@@ -84,22 +84,13 @@ async function addPoint(
   const lineage = lineageOf(snapshot.events('training', lineageTypes));
   const stored = storedIn(await readPoints(folder));
   const plans = await Promise.all(lineage.named.map((named) => planCheckpoint(named, data, stored, folder)));
-  const toCopy = plans.filter(({ kind }) => kind === 'copied') as readonly Copied[];
-  await requireSpace(folder.root, snapshot.bytes + bytesOf(toCopy));
-  const progress = openProgress(2 * snapshot.bytes + bytesOf(toCopy), onProgress);
+  const toCopy = bytesOf(plans.filter((plan) => plan.kind === 'copied'));
+  await requireSpace(folder.root, snapshot.bytes + toCopy);
+  const progress = openProgress(2 * snapshot.bytes + toCopy, onProgress);
 
   const log = await copyLog(snapshot, staged, { ...progress.of('the log'), signal });
   snapshot.close(); // SQLite may clear its write-ahead log again
-  const checkpoints: StoredCheckpoint[] = plans.flatMap((plan) =>
-    plan.kind === 'stored' ? [plan.checkpoint] : [],
-  );
-  const absent = new Map(plans.flatMap((plan) => (plan.kind === 'absent' ? [[plan.named, plan.why]] : [])));
-  for (const plan of toCopy) {
-    const { adapter, name } = plan.named;
-    const kept = await keepCheckpoint(plan, folder, { ...progress.of(`${adapter}/${name}`), signal });
-    if ('why' in kept) absent.set(plan.named, kept.why);
-    else checkpoints.push(kept);
-  }
+  const kept = await keepAll(plans, folder, (what) => ({ ...progress.of(what), signal }));
   const small = await copyNamed(data, staged, smallFiles(data), { signal });
 
   const last = (await pointIds(folder)).at(-1);
@@ -111,13 +102,8 @@ async function addPoint(
     heads: [...heads],
     versions: { ...lineage.versions },
     files: [log, ...small, ...outbox],
-    checkpoints: checkpoints.toSorted((a, b) => a.version - b.version),
-    missing: lineage.named.flatMap((named) => {
-      const why = absent.get(named);
-      return why !== undefined && named.isInUse
-        ? [{ adapter: named.adapter, version: named.version, name: named.name, why }]
-        : [];
-    }),
+    checkpoints: kept.checkpoints.toSorted((a, b) => a.version - b.version),
+    missing: [...kept.missing],
   };
   signal.throwIfAborted();
   await using('write', staged, async () => {
@@ -127,12 +113,35 @@ async function addPoint(
     await flush(folder.points);
   });
   const removed = keepPoints === undefined ? [] : await removeOldPoints(folder, keepPoints);
-  const copied = checkpoints.filter(({ place }) => !stored.has(place));
-  const bytes = bytesOf([...manifest.files, ...copied.flatMap(({ files }) => files)]);
-  return { manifest, copied: copied.length, bytes, removed };
+  const bytes = bytesOf([...manifest.files, ...kept.copied.flatMap(({ files }) => files)]);
+  return { manifest, copied: kept.copied.length, bytes, removed };
 }
 
-type Copied = Extract<CheckpointPlan, { readonly kind: 'copied' }>;
+/** Copies the checkpoints that the backup lacks. */
+async function keepAll(
+  plans: readonly CheckpointPlan[],
+  folder: BackupFolder,
+  reading: (what: string) => Reading,
+) {
+  const checkpoints: StoredCheckpoint[] = [];
+  const copied: StoredCheckpoint[] = [];
+  const missing: Manifest['missing'] = [];
+  const lacks = ({ named: { adapter, version, name, isInUse }, why }: Absent) => {
+    if (isInUse) missing.push({ adapter, version, name, why });
+  };
+  for (const plan of plans) {
+    if (plan.kind === 'stored') checkpoints.push(plan.checkpoint);
+    if (plan.kind === 'absent') lacks(plan);
+    if (plan.kind !== 'copied') continue;
+    const { named } = plan;
+    const kept = await keepCheckpoint(plan, folder, reading(`${named.adapter}/${named.name}`));
+    if ('why' in kept) lacks({ named, why: kept.why });
+    else copied.push(kept);
+  }
+  return { checkpoints: [...checkpoints, ...copied], copied, missing };
+}
+
+type Absent = Pick<Extract<CheckpointPlan, { readonly kind: 'absent' }>, 'named' | 'why'>;
 
 function withSnapshot<Result>(data: DataFolder, use: (snapshot: LogSnapshot) => Result): Result {
   const snapshot = openSnapshot(data.log);
@@ -143,12 +152,10 @@ function withSnapshot<Result>(data: DataFolder, use: (snapshot: LogSnapshot) => 
   }
 }
 
-type Copying = { readonly onBytes: (bytes: number) => void; readonly signal: AbortSignal };
-
 async function copyLog(
   snapshot: LogSnapshot,
   staged: string,
-  { onBytes, signal }: Copying,
+  { onBytes, signal }: Reading,
 ): Promise<StoredFile> {
   const path = join('log', 'log.sqlite');
   const target = join(staged, path);
@@ -171,7 +178,7 @@ async function copyNamed(
   data: DataFolder,
   staged: string,
   paths: readonly string[],
-  { signal }: Pick<Copying, 'signal'>,
+  { signal }: Pick<Reading, 'signal'>,
 ): Promise<readonly StoredFile[]> {
   const copied: StoredFile[] = [];
   for (const path of paths)
