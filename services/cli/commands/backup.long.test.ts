@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -132,8 +133,7 @@ test('a path that leads out of the data folder is refused', async () => {
     '"../keys.json"',
   );
   await writeFile(join(folder, 'manifest.json'), text);
-  const sum = execFileSync('sha256sum', ['manifest.json'], { cwd: folder });
-  await writeFile(join(folder, 'manifest.json.sha256'), sum);
+  await writeFile(join(folder, 'manifest.json.sha256'), `${hash('sha256', text)}  manifest.json\n`);
   expect(await restore()).toMatchObject({ code: 2, stderr: expect.stringContaining('a path inside') });
 });
 
@@ -141,7 +141,7 @@ test('a backup that is killed leaves the earlier point, and the next backup clea
   const keys = dataFolder(join(place, 'data')).keys;
   const text = await readFile(keys);
   await rm(keys);
-  execFileSync('mkfifo', [keys]); // nobody writes to it, so the backup waits there after it has copied the log
+  execFileSync('sh', ['-c', 'mkfifo "$0"', keys]); // nobody writes to it, so the backup waits there after it has copied the log
   const unfinished = join(place, 'backup', '.unfinished');
   const { code } = await clawloop(
     ['backup', join(place, 'backup'), '--data-folder', join(place, 'data')],
