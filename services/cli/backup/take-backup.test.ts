@@ -163,6 +163,20 @@ test('a checkpoint in use that cannot be read is reported, and the rest is backe
   expect((await take()).manifest).toMatchObject({ versions: { default: 1 }, missing: [] });
 });
 
+test('a changed byte in a checkpoint of the backup is refused, and nothing is restored', async () => {
+  await train(1);
+  const { manifest } = await take();
+  const file = join(folder.root, manifest.checkpoints[0]!.place, 'adapter_model.safetensors');
+  const bytes = await readFile(file);
+  await writeFile(file, bytes.with(-1, bytes.at(-1)! ^ 1));
+  const restoring = restorePoint(folder, manifest, dataFolder(join(place, 'restored')), options);
+  await expect(restoring).rejects.toMatchObject({ name: 'Refusal', message: expect.stringContaining(file) });
+  expect((await readdir(place)).sort()).toEqual(['backup', 'data']);
+  await rm(join(file, '..'), { recursive: true });
+  await take();
+  await restorePoint(folder, manifest, dataFolder(join(place, 'restored')), options);
+});
+
 test('an abort leaves the earlier point, and nothing unfinished', async () => {
   await train(1);
   await take();

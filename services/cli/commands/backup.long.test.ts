@@ -70,7 +70,7 @@ async function backupInShell(limits: string) {
 
 test('a restored folder has log, keys, secret, spending and outbox, and balances', async () => {
   const { code, stdout } = await restore();
-  expect(stdout).toMatch(/^restored 0001-\S+, \d+ records, to .*new$/m);
+  expect(stdout).toMatch(/^restored 0001-\S+, \d+ records, to .*new; auditing/m);
   expect(stdout).toMatch(/^balances$/m);
   expect(code).toBe(0);
   const [data, restored] = [dataFolder(join(place, 'data')), dataFolder(join(place, 'new'))];
@@ -143,15 +143,26 @@ test('a backup that is killed leaves the earlier point, and the next backup clea
   await rm(keys);
   execFileSync('sh', ['-c', 'mkfifo "$0"', keys]); // nobody writes to it, so the backup waits there after it has copied the log
   const unfinished = join(place, 'backup', '.unfinished');
+  const isUnderWay = async () => {
+    const names = await readdir(unfinished, { recursive: true }).catch(() => []);
+    return names.some((name) => name.endsWith('log.sqlite'));
+  };
+  let other: ReturnType<typeof backup> | undefined;
   const { code } = await clawloop(
     ['backup', join(place, 'backup'), '--data-folder', join(place, 'data')],
     {},
     (signal) =>
-      void until('the log is copied', async () => {
-        const names = await readdir(unfinished, { recursive: true }).catch(() => []);
-        return names.some((name) => name.endsWith('log.sqlite'));
-      }).finally(() => signal('SIGKILL')),
+      void until('the log is being copied', isUnderWay)
+        .then(() => {
+          other = backup(place);
+          return other;
+        })
+        .finally(() => signal('SIGKILL')),
   );
+  expect(await other).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('another backup is writing'),
+  });
   expect(code).toBe(1); // as a process without an exit code
   expect(await readdir(unfinished)).not.toEqual([]);
   expect(await points()).toHaveLength(1);

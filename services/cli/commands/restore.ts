@@ -35,7 +35,7 @@ export const restore: Command = {
       return manifest;
     });
     if (restored === undefined) return INTERRUPTED;
-    console.log(`restored ${id}, ${recordsIn(manifest)} records, to ${data.root}\n`);
+    console.log(`restored ${id}, ${recordsIn(manifest)} records, to ${data.root}; auditing the log …\n`);
     for (const { adapter, version } of manifest.missing)
       console.error(`MISSING  the backup has no checkpoint of v${version} of ${adapter}, which was in use`);
     const code = await audit.run([
