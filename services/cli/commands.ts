@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import { audit } from './commands/audit.ts';
+import { backup } from './commands/backup.ts';
 import { demo } from './commands/demo.ts';
 import { deploy } from './commands/deploy.ts';
 import { doctor } from './commands/doctor.ts';
@@ -11,6 +12,7 @@ import { model } from './commands/model.ts';
 import { openclaw } from './commands/openclaw.ts';
 import { policy } from './commands/policy.ts';
 import { replay } from './commands/replay.ts';
+import { restore } from './commands/restore.ts';
 import { rollout } from './commands/rollout.ts';
 import { services } from './commands/services.ts';
 import { sessions } from './commands/sessions.ts';
@@ -39,5 +41,7 @@ export const commands: readonly Command[] = [
   openclaw,
   audit,
   replay,
+  backup,
+  restore,
   doctor,
 ];

@@ -78,12 +78,7 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
         .map((row) => [row.name, row.value]),
     );
     const version = Number(meta.get('schemaVersion') ?? schemaVersion);
-    if (version > schemaVersion) {
-      throw logError(
-        'NewerSchema',
-        `${file} has schema ${version}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
-      );
-    }
+    refuseNewer(file, version);
     const logId = String(meta.get('logId') ?? randomUUID());
     const partitions = Number(meta.get('partitions') ?? askedPartitions ?? defaultPartitions);
     if (!Number.isInteger(partitions) || partitions < 1 || partitions > maxPartitions) {
@@ -114,15 +109,50 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     return { db, logId, partitions, topicIds };
   } catch (error) {
     db.close();
-    if (isNoDatabase(error))
-      throw logError(
-        'LogRefused',
-        `${file} is not a ClawLoop log: move it away, or give another --data-folder`,
-        error,
-      );
+    if (isNoDatabase(error)) throw noLog(file, error);
     throw error;
   }
 }
+
+/**
+ * Opens an existing file without changing it.
+ * @throws NewerSchema, LogMismatch, LogRefused, LogUnavailable
+ */
+export function openReadOnly(file: string): LogDatabase {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+    const read = (sql: string) => db!.prepare(sql).all();
+    const meta = new Map(read('SELECT name, value FROM meta').map(({ name, value }) => [name, value]));
+    const version = Number(meta.get('schemaVersion'));
+    refuseNewer(file, version);
+    const topicIds = new Map(
+      read('SELECT id, name FROM topics').map(({ id, name }) => [String(name), Number(id)] as const),
+    );
+    if (version < schemaVersion || !topics.every((topic) => topicIds.has(topic)))
+      throw logError(
+        'LogMismatch',
+        `${file} is of an earlier version: start this version of ClawLoop on it once, which updates it`,
+      );
+    return { db, logId: String(meta.get('logId')), partitions: Number(meta.get('partitions')), topicIds };
+  } catch (error) {
+    db?.close();
+    if (isNoDatabase(error)) throw noLog(file, error);
+    if (isDamage(error)) throw damagedFile(error, file);
+    throw isPassing(error) ? cannotBeOpened(error, file) : error;
+  }
+}
+
+function refuseNewer(file: string, version: number): void {
+  if (version > schemaVersion)
+    throw logError(
+      'NewerSchema',
+      `${file} has schema ${version}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
+    );
+}
+
+const noLog = (file: string, cause: unknown): Error =>
+  logError('LogRefused', `${file} is not a ClawLoop log: move it away, or give another --data-folder`, cause);
 
 /** Files of schema 1 lack the column. */
 function addLinks(db: DatabaseSync): void {

@@ -1,0 +1,138 @@
+import { utcNow } from '../../../shared/runtime/clock.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { logExists } from '../../../shared/runtime/open-log.ts';
+import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
+import { INTERRUPTED } from '../../../shared/runtime/stop-on-signals.ts';
+import { formatTable } from '../../../shared/runtime/table.ts';
+import { type BackupFolder, backupFolder } from '../backup/backup-folder.ts';
+import { bytesOf, filesOf, type Manifest, readManifest, recordsIn } from '../backup/manifest.ts';
+import { megabytes } from '../backup/open-target.ts';
+import { findPoint, type Point, readPoints } from '../backup/points.ts';
+import { verifyPoint } from '../backup/read-point.ts';
+import { requireEmbeddedLog, runVisibly } from '../backup/run-visibly.ts';
+import { type Taken, takeBackup } from '../backup/take-backup.ts';
+import type { Command } from '../command.ts';
+import { readOptions, wholeNumber } from '../options.ts';
+
+/** The point is complete, but a checkpoint in use is not in it; or a point cannot be read. */
+const LACKING = 1;
+
+export const backup: Command = {
+  name: 'backup',
+  usage: 'FOLDER [--keep-points N] | list FOLDER | verify FOLDER [--point P]',
+  about:
+    'copy log, checkpoints, keys and outbox to a folder while the services run; clawloop restore reads it',
+  details: [
+    ['FOLDER', 'add a point in time; checkpoints that the folder has already are not copied again'],
+    ['--keep-points N', 'then remove the oldest points except N, and the checkpoints that only they had'],
+    ['list FOLDER', 'show the points of a folder'],
+    ['verify FOLDER', 'compare the files of a point with the digests in its manifest'],
+    ['--point P', 'an id or a number that list shows; default: latest'],
+    ['--json', 'list: print one JSON object per line'],
+  ],
+  run: async (argv) => {
+    const [first = ''] = argv;
+    if (first === 'list') return list(argv.slice(1));
+    if (first === 'verify') return verify(argv.slice(1));
+    return create(argv);
+  },
+};
+
+async function create(argv: readonly string[]): Promise<number> {
+  const { values, words, settings } = readOptions(argv, { 'keep-points': { type: 'string' } });
+  requireEmbeddedLog(settings);
+  const folder = folderIn(words, 'backup FOLDER');
+  const keep = values['keep-points'];
+  const keepPoints = keep === undefined ? undefined : wholeNumber(keep, '--keep-points');
+  if (keepPoints === 0) throw new UsageError('--keep-points must be at least 1');
+  const data = dataFolder(settings.dataFolder);
+  if (!logExists(settings, data))
+    throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
+  await refuseForeignFolder(data.root);
+  const time = utcNow();
+  const taken = await runVisibly('No point was added; earlier points are intact', (options) =>
+    takeBackup(data, folder, { ...options, keepPoints, time }),
+  );
+  if (taken === undefined) return INTERRUPTED;
+  printTaken(taken, folder);
+  return taken.manifest.missing.length === 0 ? 0 : LACKING;
+}
+
+function printTaken({ manifest, copied, bytes, removed }: Taken, folder: BackupFolder): void {
+  const there = manifest.checkpoints.length - copied;
+  console.log(
+    `${manifest.point}: ${recordsIn(manifest)} records, ${counted(manifest.checkpoints.length, 'checkpoint')}` +
+      `${there === 0 ? '' : ` (${there} already there)`}; wrote ${megabytes(bytes)} to ${folder.root}`,
+  );
+  for (const id of removed) console.log(`removed ${id}`);
+  for (const line of missingLines(manifest)) console.error(line);
+}
+
+const missingLines = ({ missing }: Manifest): readonly string[] =>
+  missing.map(
+    ({ adapter, version, why }) =>
+      `MISSING  v${version} of ${adapter} is in use, but its checkpoint is not in the backup: ${why}`,
+  );
+
+async function list(argv: readonly string[]): Promise<number> {
+  const { values, words } = readOptions(argv, { json: { type: 'boolean' } });
+  const folder = folderIn(words, 'backup list FOLDER');
+  const points = await readPoints(folder);
+  if (points.length === 0) throw new UsageError(`there is no backup in ${folder.root}`);
+  if (values.json) for (const point of points) console.log(JSON.stringify(rowOf(point, folder)));
+  else print(points, folder);
+  return points.some((point) => 'damage' in point) ? LACKING : 0;
+}
+
+function rowOf(point: Point, folder: BackupFolder) {
+  if ('damage' in point) return { point: point.id, damage: point.damage };
+  const { manifest } = point;
+  const { time, logId, versions, checkpoints, missing } = manifest;
+  return {
+    point: point.id,
+    time,
+    logId,
+    records: recordsIn(manifest),
+    versions,
+    checkpoints: checkpoints.length,
+    bytes: bytesOf(filesOf(folder, manifest)),
+    missing: missing.length,
+  };
+}
+
+function print(points: readonly Point[], folder: BackupFolder): void {
+  const rows = points.map((point) => {
+    const row = rowOf(point, folder);
+    if ('damage' in row) return [row.point, 'damaged'];
+    const heads = Object.entries(row.versions).map(([adapter, head]) => `${adapter} v${head}`);
+    const lacks = row.missing === 0 ? '' : `${counted(row.missing, 'checkpoint')} missing`;
+    return [row.point, row.records, heads.join(', '), row.checkpoints, megabytes(row.bytes), lacks];
+  });
+  console.log(formatTable(['point', 'records', 'head', 'checkpoints', 'size', ''], rows));
+  for (const point of points) if ('damage' in point) console.error(point.damage);
+}
+
+async function verify(argv: readonly string[]): Promise<number> {
+  const { values, words } = readOptions(argv, { point: { type: 'string' } });
+  const folder = folderIn(words, 'backup verify FOLDER');
+  const id = await findPoint(folder, values.point ?? 'latest');
+  const manifest = await readManifest(folder, id);
+  const verified = await runVisibly('Nothing was changed', async (options) => {
+    await verifyPoint(folder, manifest, options);
+    return filesOf(folder, manifest);
+  });
+  if (verified === undefined) return INTERRUPTED;
+  console.log(`${id}: ${counted(verified.length, 'file')}, ${megabytes(bytesOf(verified))}, all as written`);
+  for (const line of missingLines(manifest)) console.error(line);
+  return manifest.missing.length === 0 ? 0 : LACKING;
+}
+
+function folderIn(words: readonly string[], usage: string): BackupFolder {
+  const [word, ...more] = words;
+  if (word === undefined || word === '') throw new UsageError(`give a folder: ${usage}`);
+  if (more.length > 0) throw new UsageError(`give one folder, not ${words.length}: ${usage}`);
+  return backupFolder(word);
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
