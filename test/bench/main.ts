@@ -1,4 +1,4 @@
-// npm run bench [-- log queue load durability recovery policy prompts]: tables of figures, each with a peer measured in
+// npm run bench [-- log queue load durability recovery policy prompts start]: tables of figures, each with a peer measured in
 // the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
@@ -8,6 +8,7 @@ import { benchPolicy } from './policy.ts';
 import { benchPrompts } from './prompts/prompts.ts';
 import { benchQueue } from './queue.ts';
 import { benchRecovery } from './recovery.ts';
+import { benchStart } from './start/start.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
@@ -17,6 +18,7 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   recovery: benchRecovery,
   policy: benchPolicy,
   prompts: () => benchPrompts(),
+  start: benchStart,
 };
 
 const asked = process.argv.slice(2);
