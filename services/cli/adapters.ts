@@ -1,5 +1,5 @@
 import { CommonConfig } from '../../shared/config/common.ts';
-import type { EventLog } from '../../shared/log/event-log.ts';
+import type { EventLog, Heading } from '../../shared/log/event-log.ts';
 import { readTopic } from '../../shared/log/read-topic.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 
@@ -32,7 +32,11 @@ export async function oneAdapter(log: EventLog, selection: Selection): Promise<s
 
 async function adaptersIn(log: EventLog): Promise<readonly string[]> {
   const known = new Set<string>();
-  await readTopic(log, 'training', ({ event }) => known.add(event.subject));
+  const wants = ({ subject }: Heading): boolean => {
+    known.add(subject);
+    return false;
+  };
+  await readTopic(log, 'training', () => {}, wants);
   return [...known].sort();
 }
 

@@ -38,7 +38,7 @@ import { openSessionSecret } from './sessions/session-secret.ts';
 import { followSessions } from './sessions/session-view.ts';
 import { openSessions } from './sessions/sessions.ts';
 import { openStepVotes } from './sessions/step-votes.ts';
-import { countWaitingSamples } from './sessions/waiting-samples.ts';
+import { countWaitingSamples, waitingTypes } from './sessions/waiting-samples.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 3_600_000;
@@ -115,6 +115,7 @@ logger.info({ engine: engine.name, report: engine.report }, 'engine ready');
 const waitingSamples = new Map(config.adapters.map((name) => [name, countWaitingSamples(name)]));
 const head = followHead({
   onEvent: (event) => waitingSamples.get(event.subject)?.on(event),
+  types: waitingTypes,
   log,
   adapters: config.adapters,
   checkpointsOf: data.checkpoints,

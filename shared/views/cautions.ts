@@ -1,5 +1,5 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import { createPeopleView, type OppositePeople } from './people.ts';
+import { createPeopleView, type OppositePeople, peopleTypes } from './people.ts';
 
 /** A warning about learning, with advice. It contains no text of conversations. */
 export type Caution = { readonly id: string; readonly what: string; readonly advice?: string };
@@ -23,6 +23,12 @@ type Learned = {
   rejected: number;
   reason: string;
 };
+
+/** Types of the events that the warnings come from. */
+export const cautionTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
+  ...peopleTypes,
+  ...(['policy.trained', 'policy.promoted', 'policy.rejected', 'wish.set-aside', 'wish.taken-up'] as const),
+]);
 
 /** Warnings, folded from all topics. Feed it each topic in order. */
 export function createCautions() {

@@ -18,6 +18,8 @@ const FEWEST_MENTIONS = 2;
 /** Turns whose speaker is remembered, in order of arrival. */
 const REMEMBERED = 20_000;
 
+export const peopleTypes = ['interaction.completed', 'judgment.reached', 'judgment.revised'] as const;
+
 /** What each person wants, by the hints of the judgments. Feed it conversations and turns. */
 export function createPeopleView() {
   const speakers = new Map<string, Speaker>();

@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { PolicyRolledBack } from '../events/policy-rolled-back.ts';
-import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
+import { applyHead, type HeadState, headTypes, openHead } from '../lineage/head.ts';
 
 export type VersionView = {
   readonly version: number;
@@ -29,19 +29,27 @@ type RollbackView = Required<Pick<PolicyRolledBack['data'], 'from' | 'to' | 'cau
   readonly hadEffect: boolean;
 };
 
+/** Types of the events that the view reads. */
+export const policyTypes: ReadonlySet<string> = new Set<string>([
+  ...headTypes,
+  ...(['policy.trained', 'learning.paused'] as const satisfies readonly ClawLoopEvent['type'][]),
+]);
+
 /** The versions of an adapter, with batch and outcome, and the lineage. */
 export function createPolicyView(adapter: string) {
   const versions = new Map<number, VersionView>();
   const rollbacks = new Map<string, RollbackView>();
   /** reason of the pause after a rollback, by the rollback's id */
   const pauses = new Map<string, string>();
-  let head: HeadState = initialHead;
-  const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
+  const head = openHead();
+  const numbers = new Map<string, number>();
+  const byBatch = (batchId: string) => versions.get(numbers.get(batchId) ?? -1);
   const on = (event: ClawLoopEvent): void => {
     if (event.subject !== adapter) return;
     if (event.type === 'batch.submitted') {
       const { n, parent, batchId, samples } = event.data;
       if (versions.has(n)) return;
+      if (!numbers.has(batchId)) numbers.set(batchId, n);
       versions.set(n, {
         version: n,
         parent,
@@ -69,7 +77,7 @@ export function createPolicyView(adapter: string) {
     }
     if (event.type === 'policy.promoted') {
       const { batchId, from, reason } = event.data;
-      const state = from === head.head ? 'promoted' : 'not served: parent-rolled-back';
+      const state = from === head.state().head ? 'promoted' : 'not served: parent-rolled-back';
       settle(
         batchId,
         reason === undefined ? state : `${state} after its canary`,
@@ -88,7 +96,7 @@ export function createPolicyView(adapter: string) {
     if (event.type === 'learning.paused' && event.data.rollback !== undefined)
       pauses.set(event.data.rollback, event.data.reason ?? '');
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
-    head = applyHead(head, event);
+    head.on(event);
   };
   const settle = (batchId: string, state: string, detail = '') => {
     const version = byBatch(batchId);
@@ -96,9 +104,9 @@ export function createPolicyView(adapter: string) {
       Object.assign(version, { state, detail });
   };
   const noteRollback = (event: PolicyRolledBack) => {
-    if (head.commands[event.id] || rollbacks.has(event.id)) return;
+    if (head.state().commands[event.id] || rollbacks.has(event.id)) return;
     const { from, to, cause = 'operator', reason = '', figures } = event.data;
-    const hadEffect = applyHead(head, event).head === to;
+    const hadEffect = applyHead(head.state(), event).head === to;
     rollbacks.set(event.id, { id: event.id, time: event.time, from, to, cause, reason, figures, hadEffect });
     const version = versions.get(from);
     if (hadEffect && version?.state === 'promoted')
@@ -107,7 +115,7 @@ export function createPolicyView(adapter: string) {
   return {
     on,
     versions: versions as ReadonlyMap<number, VersionView>,
-    head: () => head,
+    head: (): HeadState => head.state(),
     /** in log order */
     rollbacks: () => [...rollbacks.values()].map((one) => ({ ...one, pause: pauses.get(one.id) })),
   };

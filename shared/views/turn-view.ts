@@ -15,7 +15,7 @@ import { turnOfSample } from '../events/sample-id.ts';
 import type { TurnSkipped } from '../events/turn-skipped.ts';
 import type { VoteCast } from '../events/vote-cast.ts';
 import { defined } from '../lang/defined.ts';
-import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
+import { headTypes, openHead } from '../lineage/head.ts';
 
 /** Stage of an interaction on its way to training. */
 export type TurnStage =
@@ -63,6 +63,20 @@ export type TurnView = {
   readonly stage: TurnStage;
 };
 
+/** Types of the events that the views read. */
+export const turnTypes: ReadonlySet<string> = new Set<string>([
+  ...headTypes,
+  ...([
+    'interaction.completed',
+    'turn.completed',
+    'turn.continued',
+    'turn.skipped',
+    'turn.feedback',
+  ] as const),
+  ...(['vote.cast', 'judgment.reached', 'judgment.revised'] as const),
+  ...(['sample.ready', 'sample.dropped', 'policy.trained'] as const),
+]);
+
 type Options = {
   /** Shortens the texts of a turn, for a reader that keeps many turns; default: whole texts. */
   readonly shorten?: (text: string) => string;
@@ -82,11 +96,17 @@ export class TurnViews {
   /** turns that trained, so that the end of a later sample does not hide it */
   readonly #trained = new Map<string, TurnStage>();
   readonly #votesSeen = new Set<string>();
-  readonly #heads = new Map<string, HeadState>();
+  readonly #heads = new Map<string, ReturnType<typeof openHead>>();
 
   constructor({ shorten = (text) => text, changed = () => {} }: Options = {}) {
     this.#shorten = shorten;
     this.#changed = changed;
+  }
+
+  #headOf(adapter: string) {
+    const head = this.#heads.get(adapter) ?? openHead();
+    this.#heads.set(adapter, head);
+    return head;
   }
 
   #update(id: string, changes: Partial<TurnView>): void {
@@ -225,7 +245,7 @@ export class TurnViews {
       case 'policy.promoted':
         this.#endBatch(
           event.data.batchId,
-          promotedStage(event.data, this.#heads.get(event.subject) ?? initialHead),
+          promotedStage(event.data, this.#headOf(event.subject).state().head),
         );
         break;
       case 'policy.rejected':
@@ -233,8 +253,7 @@ export class TurnViews {
         this.#endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
         break;
     }
-    if (topicOf(event) === 'training')
-      this.#heads.set(event.subject, applyHead(this.#heads.get(event.subject) ?? initialHead, event));
+    if (topicOf(event) === 'training') this.#headOf(event.subject).on(event);
   };
 }
 
@@ -243,7 +262,7 @@ const isSettled = ({ stage, rule }: TurnView): boolean =>
   !['waiting-for-next-state', 'waiting-for-end-of-session'].includes(stage.kind) || rule !== '';
 
 /** A promotion counts only if its parent is still the head. */
-const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: HeadState): TurnStage =>
+const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], head: number): TurnStage =>
   from === head
     ? { kind: 'trained', batchId, version: to }
     : { kind: 'not-trained', reason: 'parent-rolled-back' };

@@ -1,6 +1,6 @@
 import { withLog } from '../../../clients/with-log.ts';
 import { learningFact, trainNowFact } from '../../../shared/lineage/operator-facts.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { EventLog, Recorded } from '../../../shared/log/event-log.ts';
 import { readTopic } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { adaptersToChange } from '../adapters.ts';
@@ -49,12 +49,14 @@ const actions: Readonly<Record<string, Action>> = {
   now: async (log, { adapter }) => {
     let after = 0;
     let paused = false;
-    await readTopic(log, 'training', ({ event }) => {
+    const onRecord = ({ event }: Recorded) => {
       if (event.subject !== adapter) return;
       if (event.type === 'batch.submitted') after = Math.max(after, event.data.n);
       if (event.type === 'learning.paused') paused = true;
       if (event.type === 'learning.resumed') paused = false;
-    });
+    };
+    const types = new Set(['batch.submitted', 'learning.paused', 'learning.resumed']);
+    await readTopic(log, 'training', onRecord, types);
     await log.append([trainNowFact(adapter, after, SOURCE)]);
     const delay = paused ? ', once learning is resumed' : '';
     return `batch ${after + 1} takes the samples there are; if there are none yet, it waits for the first${delay}`;

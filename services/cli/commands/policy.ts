@@ -6,7 +6,7 @@ import type { EventLog } from '../../../shared/log/event-log.ts';
 import { readTopic } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
-import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
+import { createPolicyView, policyTypes, type VersionView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
@@ -49,7 +49,7 @@ export const policy: Command = {
 
 async function readPolicy(log: EventLog, adapter: string) {
   const view = createPolicyView(adapter);
-  await readTopic(log, 'training', ({ event }) => view.on(event));
+  await readTopic(log, 'training', ({ event }) => view.on(event), policyTypes);
   return { versions: view.versions, state: view.head(), rollbacks: view.rollbacks() };
 }
 

@@ -6,7 +6,7 @@ import type { CliConfig } from '../../../shared/config/cli.ts';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { EventLog, Recorded } from '../../../shared/log/event-log.ts';
 import { readAll, readTopic } from '../../../shared/log/read-topic.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
 import { openBackend } from '../../../shared/policy/executors/backend.ts';
@@ -15,8 +15,8 @@ import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
-import { createCautions } from '../../../shared/views/cautions.ts';
-import { createPolicyView } from '../../../shared/views/policy-view.ts';
+import { cautionTypes, createCautions } from '../../../shared/views/cautions.ts';
+import { createPolicyView, policyTypes } from '../../../shared/views/policy-view.ts';
 import { adaptersOf } from '../adapters.ts';
 import { commonSettings } from '../config.ts';
 
@@ -136,10 +136,11 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
     if (adapters.length < 2) return [];
     const heads = new Map(adapters.map((name) => [name, createPolicyView(name)]));
     const loaded = new Map<string, number>();
-    await readTopic(log, 'training', ({ event }) => {
+    const onRecord = ({ event }: Recorded) => {
       heads.get(event.subject)?.on(event);
       if (event.type === 'policy.loaded') loaded.set(event.subject, event.data.version);
-    });
+    };
+    await readTopic(log, 'training', onRecord, new Set([...policyTypes, 'policy.loaded']));
     return [...heads].map(([name, view]): Finding => {
       const { head, open } = view.head();
       const version = loaded.get(name);
@@ -158,7 +159,7 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
 export const learningCautions = (settings: CliConfig): Promise<readonly Finding[]> =>
   findingsOfLog(settings, async (log) => {
     const { on, cautions } = createCautions();
-    await readAll(log, ({ event }) => on(event));
+    await readAll(log, ({ event }) => on(event), cautionTypes);
     return cautions().map(({ what, advice }) => ({ state: 'note', what, ...defined({ advice }) }));
   });
 

@@ -4,7 +4,7 @@ import { aborted } from '../../../shared/lang/async.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
-import { createCautions } from '../../../shared/views/cautions.ts';
+import { cautionTypes, createCautions } from '../../../shared/views/cautions.ts';
 import { commandFlags } from '../config.ts';
 import { demoNote } from '../real-work.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
@@ -14,7 +14,7 @@ import { openLiveLine } from './live-line.ts';
 import type { UpPlan } from './plan.ts';
 import { waitUntilListening, waitUntilReady, withKeysOf } from './readiness.ts';
 import { writeRunning } from './running.ts';
-import { createStatus, formatStatus } from './status.ts';
+import { createStatus, formatStatus, statusTypes } from './status.ts';
 import { stepProgressOf } from './step-progress.ts';
 import { type Supervised, type SupervisorEvents, supervise } from './supervisor.ts';
 
@@ -137,7 +137,7 @@ async function followAll(
   signal: AbortSignal,
 ): Promise<void> {
   const followings = (['conversations', 'turns', 'training'] as const).map((topic) =>
-    log.follow(topic, {}, ({ event }) => on(event), signal),
+    log.follow(topic, {}, ({ event }) => on(event), signal, new Set([...statusTypes, ...cautionTypes])),
   );
   await Promise.allSettled(followings.map((following) => following.done));
 }

@@ -27,6 +27,14 @@ type AdapterStatus = {
   readonly served: number;
 };
 
+/** Types of the events that the counters come from. */
+export const statusTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
+  ...(['interaction.completed', 'turn.completed', 'turn.skipped'] as const),
+  ...(['judgment.reached', 'judgment.revised', 'sample.ready', 'sample.dropped'] as const),
+  ...(['batch.submitted', 'policy.canary-started', 'policy.loaded', 'policy.promoted'] as const),
+  ...(['policy.rejected', 'policy.update-failed', 'learning.paused', 'learning.resumed'] as const),
+]);
+
 /** The counters of the live line, folded from all topics. It counts ids, so that a copy in the log counts once. */
 export function createStatus(adapters: readonly string[]) {
   const interactions = new Set<string>();

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted, withDeadline } from '../../../shared/lang/async.ts';
-import { applyHead, type HeadState, initialHead, servedCanary } from '../../../shared/lineage/head.ts';
+import { headTypes, openHead, servedCanary } from '../../../shared/lineage/head.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { PolicyVersion } from '../generation.ts';
@@ -52,33 +52,35 @@ type Options = {
   /** folder of an adapter's checkpoints */
   readonly checkpointsOf: (adapter: string) => string;
   readonly signal: AbortSignal;
-  /** Receives every event of `training` that the view reads. */
+  /** Receives every event of `training` that the view reads: of these types, and those that change a head. */
   readonly onEvent?: (event: ClawLoopEvent) => void;
+  readonly types?: ReadonlySet<string>;
 };
 
 const LONGEST_WAIT_MS = 2_000;
 /** ms to read a metric */
 const SCRAPE_MS = 500;
 
-export function followHead({ log, adapters, checkpointsOf, signal, onEvent }: Options): HeadView {
+export function followHead(options: Options): HeadView {
+  const { log, adapters, checkpointsOf, signal, onEvent, types = headTypes } = options;
   const heads = new Map(adapters.map((name) => [name, adapterHead(name, checkpointsOf(name))]));
   let caughtUp = false;
   let stopped: string | undefined;
-  const next = new Map<number, number>();
   const following = log.follow(
     'training',
     {},
-    ({ event, at }) => {
-      next.set(at.partition, at.offset + 1);
+    ({ event }) => {
       onEvent?.(event);
       heads.get(event.subject)?.apply(event);
     },
     signal,
+    new Set([...headTypes, ...types]),
   );
   const behind = async (): Promise<number | undefined> => {
     const ends = await log.ends('training').catch(() => undefined);
     if (ends === undefined) return undefined;
-    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next.get(partition) ?? 0)), 0);
+    const next = following.position();
+    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next[partition] ?? 0)), 0);
     if (left === 0) return 0;
     // if only transaction markers are left, the end is reached immediately
     const reached = following.reachEnd().then(
@@ -118,12 +120,12 @@ type FoldedHead = AdapterHead & {
 };
 
 function adapterHead(name: string, checkpoints: string): FoldedHead {
-  let state: HeadState = initialHead;
+  const lineage = openHead();
   let caughtUp = false;
   const listeners: ((head: PolicyVersion) => void)[] = [];
   const canaryListeners: ((canary: ServedCanary | undefined) => void)[] = [];
   const find = (version: number): PolicyVersion | undefined => {
-    const row = state.versions[version];
+    const row = lineage.state().versions[version];
     if (version === 0) return { version: 0 };
     if (row?.checkpoint == null || row.digest == null) return undefined;
     return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
@@ -132,12 +134,12 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
   const isKept = (policy: PolicyVersion | undefined): boolean =>
     policy !== undefined &&
     (policy.adapter === undefined || existsSync(policy.adapter.folder) || isUnavailable(checkpoints));
-  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
+  const head = (): PolicyVersion => find(lineage.state().head) ?? { version: 0 };
   const notify = () => {
     for (const listener of listeners) listener(head());
   };
   const canary = (): ServedCanary | undefined => {
-    const started = servedCanary(state);
+    const started = servedCanary(lineage.state());
     if (started === undefined) return undefined;
     const { to, checkpoint, digest, share } = started;
     const adapter = { name, folder: join(checkpoints, checkpoint), digest };
@@ -153,12 +155,12 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       return isKept(policy) ? policy : undefined;
     },
     kept: () =>
-      Object.keys(state.versions)
+      Object.keys(lineage.state().versions)
         .map(Number)
         .filter((version) => isKept(find(version)))
         .sort((a, b) => a - b),
-    wasServed: (version) => state.versions[version] !== undefined,
-    lastBatch: () => state.n,
+    wasServed: (version) => lineage.state().versions[version] !== undefined,
+    lastBatch: () => lineage.state().n,
     onHead: (listener) => {
       listeners.push(listener);
       if (caughtUp) listener(head());
@@ -168,8 +170,9 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       if (caughtUp) listener(canary());
     },
     apply: (event) => {
-      const before = state;
-      state = applyHead(state, event);
+      const before = lineage.state();
+      lineage.on(event);
+      const state = lineage.state();
       if (!caughtUp) return;
       if (state.head !== before.head) notify();
       if (state.canary !== before.canary || state.head !== before.head) notifyCanary();

@@ -54,7 +54,7 @@ export function followNamedSessions(options: Options): NamedSessions {
       if (event.type === 'session.closed') opened.remove(event.data);
     },
     signal,
-    ({ type }) => openingTypes.has(type),
+    openingTypes,
   );
   following.caughtUp.catch(() => {}); // `done` reports the reason
   const reachEndOfTurns = createReachEnd(() => Promise.all([following.caughtUp, following.reachEnd()]));

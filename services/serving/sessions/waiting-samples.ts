@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { sum } from '../../../shared/lang/numbers.ts';
-import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import { headTypes, openHead } from '../../../shared/lineage/head.ts';
 
 /** Samples of one adapter that are not in a finished batch. */
 export type WaitingSamples = {
@@ -22,12 +22,15 @@ type SessionSamples = { readonly lane: string; readonly count: number };
 /** Limit of remembered sessions. */
 const REMEMBERED = 10_000;
 
+/** Types of the events that it reads. */
+export const waitingTypes: ReadonlySet<string> = new Set([...headTypes, 'sample.ready', 'sample.dropped']);
+
 /** A fold of `training`, in memory. */
 export function countWaitingSamples(adapter: string): WaitingSamples {
   /** the session of each sample that trains with its session; lane and name, because names may repeat across keys */
   const waiting = new Map<string, { readonly lane: string; readonly session: string } | undefined>();
   const sessions = new Set<string>();
-  let head: HeadState = initialHead;
+  const head = openHead();
   const bySession = (): readonly SessionSamples[] => {
     const counts = new Map<string, { readonly lane: string; count: number }>();
     for (const place of waiting.values()) {
@@ -42,9 +45,9 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
   return {
     on: (event) => {
       if (event.subject !== adapter) return;
-      const before = head.open;
-      head = applyHead(head, event);
-      if (before !== null && head.open?.batchId !== before.batchId)
+      const before = head.state().open;
+      head.on(event);
+      if (before !== null && head.state().open?.batchId !== before.batchId)
         for (const { sampleId } of before.samples) waiting.delete(sampleId);
       if (event.type === 'sample.dropped') waiting.delete(event.data.sampleId);
       if (event.type !== 'sample.ready') return;
@@ -59,13 +62,14 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       return { sessions, single: waiting.size - inSessions };
     },
     bySession,
-    trains: () => head.open !== null,
+    trains: () => head.state().open !== null,
     hasCome: (session) => sessions.has(session),
     ageOf: (version, most) => {
-      let at: number | null | undefined = head.head;
+      const { versions, ...state } = head.state();
+      let at: number | null | undefined = state.head;
       for (let steps = 0; steps <= most && at != null; steps++) {
         if (at === version) return steps;
-        at = head.versions[at]?.parent;
+        at = versions[at]?.parent;
       }
       return undefined;
     },

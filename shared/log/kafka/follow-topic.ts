@@ -31,6 +31,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   const isWanted = ({ key, headers }: RawMessage, at: Position): boolean => {
     const type = headers?.type?.toString('utf8');
     if (wants === undefined || type === undefined) return true;
+    if (typeof wants !== 'function') return wants.has(type);
     return wants({ type, subject: key?.toString('utf8') ?? '', at });
   };
 
@@ -65,6 +66,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
 
   return openFollowing(
     {
+      partitions: store.partitions,
       ends: () => store.untilAnswered(() => store.query.offsets(name, 'end'), signal),
       next: (partition) => next.get(partition)!,
       // Do not wait for a pending fetch.

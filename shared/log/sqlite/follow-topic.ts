@@ -1,4 +1,4 @@
-import type { Following } from '../event-log.ts';
+import type { Following, Heading, Wanted } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
 import type { SkimmedRecord } from './protocol.ts';
 import type { Store } from './store.ts';
@@ -11,15 +11,22 @@ export function followTopic(store: Store, options: FollowOptions): Following {
 
   const fetch = (partition: number) =>
     store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
-  const skim = (partition: number) =>
-    store.call('skim', { topic, partition, from: next[partition]!, maxRecords: SKIMMED_RECORDS });
+  const types = typeof wants === 'object' ? [...wants] : null;
+  const skim = (partition: number, to: number) =>
+    store.call('skim', { topic, partition, from: next[partition]!, to, types });
   /** Undefined: skip the record. */
   const wantedBody = async (partition: number, record: SkimmedRecord): Promise<string | undefined> => {
     const { offset, type, subject, body } = record;
-    if (wants?.({ type, subject, at: { partition, offset } }) === false) return undefined;
+    if (wants !== undefined && !isWanted(wants, { type, subject, at: { partition, offset } }))
+      return undefined;
     if (body !== null) return body;
     const [found] = await store.call('read', { topic, positions: [{ partition, offset }] });
     return found?.body;
+  };
+
+  const pass = (partition: number, { offset, time }: Passed, body: string | undefined): void => {
+    next[partition] = offset + 1;
+    if (body !== undefined) deliver(options, { partition, offset }, { body, time });
   };
 
   const run = async (progressed: () => void): Promise<void> => {
@@ -36,19 +43,27 @@ export function followTopic(store: Store, options: FollowOptions): Following {
         continue;
       }
       for (const partition of behind) {
-        for (const record of await (wants === undefined ? fetch : skim)(partition)) {
-          if (signal.aborted) return;
-          const body = wants === undefined ? record.body! : await wantedBody(partition, record);
-          next[partition] = record.offset + 1;
-          if (body !== undefined)
-            deliver(options, { partition, offset: record.offset }, { body, time: record.time });
+        if (wants === undefined) {
+          for (const record of await fetch(partition)) {
+            if (signal.aborted) return;
+            pass(partition, record, record.body);
+          }
+          continue;
         }
+        const { records, next: after } = await skim(partition, ends[partition]!);
+        for (const record of records) {
+          const body = await wantedBody(partition, record);
+          if (signal.aborted) return;
+          pass(partition, record, body);
+        }
+        next[partition] = after;
       }
     }
   };
 
   return openFollowing(
     {
+      partitions: store.partitions,
       ends: () => store.call('ends', { topic }),
       next: (partition) => next[partition]!,
       run: (progressed) => Promise.race([run(progressed), store.broken]),
@@ -57,5 +72,10 @@ export function followTopic(store: Store, options: FollowOptions): Following {
   );
 }
 
-const SKIMMED_RECORDS = 1_000;
+type Passed = Pick<SkimmedRecord, 'offset' | 'time'>;
+
+/** A record on a damaged page has no type: it is wanted, so that it is reported. */
+const isWanted = (wants: Wanted, heading: Heading): boolean =>
+  typeof wants === 'function' ? wants(heading) : heading.type === '' || wants.has(heading.type);
+
 const chunk = { maxRecords: 200, maxBytes: 4 * 2 ** 20 };

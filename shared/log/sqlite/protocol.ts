@@ -49,6 +49,18 @@ export type StoredChain = { readonly from: number; readonly to: number; readonly
 /** `body`: null for a long record, which must be read separately. */
 export type SkimmedRecord = Omit<StoredRecord, 'body' | 'damage'> & { readonly body: string | null };
 
+/** `types`: leaves out other records below `to`, without reading their bodies; null: leaves out none. */
+export type SkimRequest = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly types: readonly string[] | null;
+};
+
+/** `next`: the offset after these records, and after those that were left out. */
+export type Skimmed = { readonly records: readonly SkimmedRecord[]; readonly next: number };
+
 /** The right to commit for one partition of a group. A newer generation invalidates all older ones. */
 export type Lease = {
   readonly subscription: number;
@@ -95,8 +107,8 @@ export type Calls = {
     response: readonly StoredRecord[];
   };
   readonly skim: {
-    request: { topic: Topic; partition: number; from: number; maxRecords: number };
-    response: readonly SkimmedRecord[];
+    request: SkimRequest;
+    response: Skimmed;
   };
   readonly read: {
     request: { topic: Topic; positions: readonly Position[] };

@@ -7,7 +7,9 @@ import { isDamage, type LogDatabase, maxOffsets as offsets } from './database.ts
 import type {
   NewRecord,
   RecordColumns,
+  Skimmed,
   SkimmedRecord,
+  SkimRequest,
   StoredChain,
   StoredLink,
   StoredRecord,
@@ -22,6 +24,9 @@ const compressAbove = 4096;
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Records per call that are read one at a time after damage. */
 const maxSingleReads = 100;
+/** Records of a skim, and those that it looks at when it leaves out types. */
+const SKIMMED_RECORDS = 1_000;
+const SCANNED_RECORDS = 20_000;
 /** Longest body, in characters, that `skim` returns: most facts except answers are shorter. */
 const skimmed = 1024;
 
@@ -213,18 +218,25 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
       };
       return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
-    /** Up to `maxRecords`, long ones without their bodies. */
-    skim: (topic: Topic, partition: number, from: number, maxRecords: number): SkimmedRecord[] => {
+    /** Records from `from` to `to`, at most SKIMMED_RECORDS; long ones without their bodies. */
+    skim: ({ topic, partition, from, to: end, types }: SkimRequest): Skimmed => {
       const start = startOf(topic, partition);
-      const readRange = () =>
-        statements.headings.all(start + from, start + offsets, maxRecords).map((row) => ({
-          offset: (row.k as number) % offsets,
-          time: row.time as number,
-          type: row.type as string,
-          subject: row.subject as string,
-          body: row.body as string | null,
-        }));
-      return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
+      // bounds the time that other calls of this thread wait
+      const to = Math.min(end, from + (types === null ? SKIMMED_RECORDS : SCANNED_RECORDS));
+      const rows = () =>
+        types === null
+          ? statements.headings.all(start + from, start + to)
+          : statements.headingsOfTypes.all(start + from, start + to, JSON.stringify(types), SKIMMED_RECORDS);
+      let isDamaged = true;
+      const readRange = () => {
+        const records = rows().map(skimmedOf);
+        isDamaged = false;
+        return records;
+      };
+      const maxRecords = Math.min(to - from, SKIMMED_RECORDS);
+      const records = orOneByOne(readRange, { start, from, maxRecords }, (record) => record as SkimmedRecord);
+      const isCut = isDamaged || (types !== null && records.length === SKIMMED_RECORDS);
+      return { records, next: isCut && records.length > 0 ? records.at(-1)!.offset + 1 : to };
     },
   };
 }
@@ -241,6 +253,14 @@ function readOne({ single }: Statements, key: number): StoredRecord | undefined 
   }
 }
 
+const skimmedOf = (row: Record<string, unknown>): SkimmedRecord => ({
+  offset: (row.k as number) % offsets,
+  time: row.time as number,
+  type: row.type as string,
+  subject: row.subject as string,
+  body: row.body as string | null,
+});
+
 const stored = (row: Record<string, unknown>): StoredRecord => ({
   offset: (row.k as number) % offsets,
   time: row.time as number,
@@ -248,6 +268,10 @@ const stored = (row: Record<string, unknown>): StoredRecord => ({
   subject: row.subject as string,
   ...bodyOf(row.body),
 });
+
+/** typeof() of a column does not read the value. */
+const heading = `k, time, type, subject,
+  CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body`;
 
 function prepareStatements(db: LogDatabase['db']) {
   return {
@@ -258,10 +282,10 @@ function prepareStatements(db: LogDatabase['db']) {
     range: db.prepare(
       'SELECT k, time, type, subject, body FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
     ),
-    // typeof() of a column does not read the value.
-    headings: db.prepare(
-      `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
-     FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
+    headings: db.prepare(`SELECT ${heading} FROM records WHERE k >= ? AND k < ? ORDER BY k`),
+    headingsOfTypes: db.prepare(
+      `SELECT ${heading} FROM records WHERE k >= ? AND k < ? AND type IN (SELECT value FROM json_each(?))
+     ORDER BY k LIMIT ?`,
     ),
     single: db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?'),
     linked: db.prepare(

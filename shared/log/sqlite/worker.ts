@@ -171,7 +171,7 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     },
     fetch: ({ topic, partition, from, maxRecords, maxBytes }) =>
       records.fetch(topic, partition, from, { maxRecords, maxBytes }),
-    skim: ({ topic, partition, from, maxRecords }) => records.skim(topic, partition, from, maxRecords),
+    skim: records.skim,
     read: ({ topic, positions }) => positions.map((at) => records.read(topic, at)),
     ends: ({ topic }) => records.ends(topic),
     chains: ({ topic }) => records.chains(topic),

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { appendTurns } from '../../e2e/console/many-turns.ts';
 import { measureCommand, measureService, type Taken } from './measure.ts';
@@ -60,10 +61,15 @@ async function fill(folder: string, events: number, promptTokens: number): Promi
   const log = await openSqliteLog({ folder: join(folder, 'log') });
   const turns = Math.round(events / EVENTS_PER_TURN);
   await appendTurns(log, turns, { promptTokens, lanes: Math.max(1, Math.ceil(turns / TURNS_PER_LANE)) });
+  // made-up versions have no checkpoints, so the head must be the base
+  const head = Math.floor((turns + 1) / 100);
+  if (head > 0) await log.append([rollbackFact({ adapter: 'default', from: head, to: 0 }, 'clawloop/test')]);
   const ends = await Promise.all((['conversations', 'turns', 'training'] as const).map(log.ends));
   const count = ends.flat().reduce((sum, end) => sum + end, 0);
   await log.close();
-  console.log(`filled ${folder} with ${count} events in ${Math.round((performance.now() - began) / 1_000)} s`);
+  console.log(
+    `filled ${folder} with ${count} events in ${Math.round((performance.now() - began) / 1_000)} s`,
+  );
 }
 
 const asText = ({ what, events, first, next }: Row): string =>
