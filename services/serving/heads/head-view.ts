@@ -2,9 +2,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted, withDeadline } from '../../../shared/lang/async.ts';
-import { headTypes, openHead, servedCanary } from '../../../shared/lineage/head.ts';
+import {
+  type HeadState,
+  headTypes,
+  initialHead,
+  openHead,
+  servedCanary,
+} from '../../../shared/lineage/head.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { EventLog, Offsets } from '../../../shared/log/event-log.ts';
 import type { PolicyVersion } from '../generation.ts';
 
 /** The lineage of one adapter, as far as this process has read it. */
@@ -17,6 +23,7 @@ export type AdapterHead = {
   readonly wasServed: (version: number) => boolean;
   /** Number of the last batch; 0: none. */
   readonly lastBatch: () => number;
+  readonly state: () => HeadState;
   /** Calls the listener when the view is caught up, and then whenever the head changes. */
   readonly onHead: (listener: (head: PolicyVersion) => void) => void;
   /** Calls the listener when the view is caught up, and then whenever a canary starts or ends; undefined: none. */
@@ -31,6 +38,8 @@ export type HeadView = {
   /** @throws Error for an adapter that is not served */
   readonly of: (adapter: string) => AdapterHead;
   readonly isCaughtUp: () => boolean;
+  /** How far the view has read, per partition. */
+  readonly position: () => readonly number[];
   /**
    * Number of records that the view has not read yet, including transaction markers; undefined: the log is
    * unavailable.
@@ -55,6 +64,13 @@ type Options = {
   /** Receives every event of `training` that the view reads: of these types, and those that change a head. */
   readonly onEvent?: (event: ClawLoopEvent) => void;
   readonly types?: ReadonlySet<string>;
+  /** The states of all served adapters, and the offsets up to which they are folded; default: the beginning. */
+  readonly from?: HeadsRead | undefined;
+};
+
+type HeadsRead = {
+  readonly offsets: Offsets;
+  readonly heads: Readonly<Record<string, HeadState>>;
 };
 
 const LONGEST_WAIT_MS = 2_000;
@@ -62,13 +78,15 @@ const LONGEST_WAIT_MS = 2_000;
 const SCRAPE_MS = 500;
 
 export function followHead(options: Options): HeadView {
-  const { log, adapters, checkpointsOf, signal, onEvent, types = headTypes } = options;
-  const heads = new Map(adapters.map((name) => [name, adapterHead(name, checkpointsOf(name))]));
+  const { log, adapters, checkpointsOf, signal, onEvent, types = headTypes, from } = options;
+  const heads = new Map(
+    adapters.map((name) => [name, adapterHead(name, checkpointsOf(name), from?.heads[name])]),
+  );
   let caughtUp = false;
   let stopped: string | undefined;
   const following = log.follow(
     'training',
-    {},
+    from?.offsets ?? {},
     ({ event }) => {
       onEvent?.(event);
       heads.get(event.subject)?.apply(event);
@@ -101,6 +119,7 @@ export function followHead(options: Options): HeadView {
       return head;
     },
     isCaughtUp: () => caughtUp,
+    position: following.position,
     behind: () => withDeadline(behind(), SCRAPE_MS, () => undefined),
     caughtUp: whenCaughtUp,
     reachEnd: () => withDeadline(following.reachEnd(), LONGEST_WAIT_MS, () => {}),
@@ -119,8 +138,8 @@ type FoldedHead = AdapterHead & {
   readonly catchUp: () => void;
 };
 
-function adapterHead(name: string, checkpoints: string): FoldedHead {
-  const lineage = openHead();
+function adapterHead(name: string, checkpoints: string, from?: HeadState): FoldedHead {
+  const lineage = openHead(from);
   let caughtUp = false;
   const listeners: ((head: PolicyVersion) => void)[] = [];
   const canaryListeners: ((canary: ServedCanary | undefined) => void)[] = [];
@@ -161,6 +180,7 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
         .sort((a, b) => a - b),
     wasServed: (version) => lineage.state().versions[version] !== undefined,
     lastBatch: () => lineage.state().n,
+    state: lineage.state,
     onHead: (listener) => {
       listeners.push(listener);
       if (caughtUp) listener(head());
@@ -202,6 +222,7 @@ export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
     kept: () => [0],
     wasServed: (version) => version === 0,
     lastBatch: () => 0,
+    state: () => initialHead,
     onHead: (listener) => listener({ version: 0 }),
     onCanary: (listener) => listener(undefined),
   }),

@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { sum } from '../../../shared/lang/numbers.ts';
-import { headTypes, openHead } from '../../../shared/lineage/head.ts';
+import { type HeadState, headTypes, openHead } from '../../../shared/lineage/head.ts';
 
 /** Samples of one adapter that are not in a finished batch. */
 export type WaitingSamples = {
@@ -13,8 +13,19 @@ export type WaitingSamples = {
   readonly trains: () => boolean;
   /** Whether one of the latest samples belongs to this session. */
   readonly hasCome: (session: string) => boolean;
+  readonly state: () => WaitingState;
   /** Versions from this one to the head; undefined: more than `most`, or the version is not in the lineage. */
   readonly ageOf: (version: number, most: number) => number | undefined;
+};
+
+/** The state of the count, to be stored. */
+export type WaitingState = {
+  /** `session`: of a sample that trains with its session */
+  readonly waiting: readonly {
+    readonly id: string;
+    readonly session?: { readonly lane: string; readonly session: string } | undefined;
+  }[];
+  readonly sessions: readonly string[];
 };
 
 type SessionSamples = { readonly lane: string; readonly count: number };
@@ -26,11 +37,14 @@ const REMEMBERED = 10_000;
 export const waitingTypes: ReadonlySet<string> = new Set([...headTypes, 'sample.ready', 'sample.dropped']);
 
 /** A fold of `training`, in memory. */
-export function countWaitingSamples(adapter: string): WaitingSamples {
+export function countWaitingSamples(
+  adapter: string,
+  from?: WaitingState & { readonly head: HeadState },
+): WaitingSamples {
   /** the session of each sample that trains with its session; lane and name, because names may repeat across keys */
-  const waiting = new Map<string, { readonly lane: string; readonly session: string } | undefined>();
-  const sessions = new Set<string>();
-  const head = openHead();
+  const waiting = new Map(from?.waiting.map(({ id, session }) => [id, session] as const));
+  const sessions = new Set(from?.sessions);
+  const head = openHead(from?.head);
   const bySession = (): readonly SessionSamples[] => {
     const counts = new Map<string, { readonly lane: string; count: number }>();
     for (const place of waiting.values()) {
@@ -62,6 +76,10 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       return { sessions, single: waiting.size - inSessions };
     },
     bySession,
+    state: () => ({
+      waiting: [...waiting].map(([id, session]) => ({ id, session })),
+      sessions: [...sessions],
+    }),
     trains: () => head.state().open !== null,
     hasCome: (session) => sessions.has(session),
     ageOf: (version, most) => {

@@ -45,9 +45,11 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
           for (const record of records) {
             if (signal.aborted) return;
             const at = { partition, offset: Number(record.offset) };
-            if (!isWanted(record, at)) continue;
-            const body = record.value?.toString('utf8') ?? '';
-            deliver(options, at, { body, time: Number(record.timestamp) });
+            if (isWanted(record, at)) {
+              const body = record.value?.toString('utf8') ?? '';
+              deliver(options, at, { body, time: Number(record.timestamp) });
+            }
+            next.set(partition, at.offset + 1);
           }
           next.set(partition, after);
         }

@@ -25,8 +25,8 @@ export function followTopic(store: Store, options: FollowOptions): Following {
   };
 
   const pass = (partition: number, { offset, time }: Passed, body: string | undefined): void => {
-    next[partition] = offset + 1;
     if (body !== undefined) deliver(options, { partition, offset }, { body, time });
+    next[partition] = offset + 1;
   };
 
   const run = async (progressed: () => void): Promise<void> => {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startService, untilReady } from '../../e2e/wiring/service-process.ts';
+import { until } from '../../e2e/harness/clawloop.ts';
+import { startService } from '../../e2e/wiring/service-process.ts';
 import { processorMs } from '../load/processes.ts';
 
 export type Taken = {
@@ -13,6 +14,8 @@ export type Taken = {
   readonly peakMib: number;
 };
 
+/** ms until a start counts as failed */
+const LONGEST_MS = 1_800_000;
 /** ms between two looks at a running command */
 const LOOK_MS = 25;
 
@@ -21,13 +24,20 @@ export async function measureService(name: 'serving' | 'console', folder: string
   const began = performance.now();
   const service = startService(name, ['--data-folder', folder]);
   try {
-    await untilReady(service);
+    const url = await service.url();
+    await until('it is ready', () => isReady(url), LONGEST_MS);
     const seconds = (performance.now() - began) / 1_000;
     return { seconds, ...(await usageOf(service.pid)) };
   } finally {
     await service.stop();
   }
 }
+
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
