@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EventLog, Recorded } from '../../../shared/log/event-log.ts';
 import { openSnapshots } from '../../../shared/log/snapshots/snapshots.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { randomEvents } from '../../../shared/log/testing/random-events.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { createAnswerIds } from '../answer/answer-ids.ts';
-import { randomEvents } from '../testing/random-events.ts';
 import { openViews } from './open-views.ts';
 
 let folder: string;
