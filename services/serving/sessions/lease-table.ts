@@ -40,7 +40,7 @@ export const leasesState = z.array(
     calls: z.array(z.string()),
   }),
 );
-export type LeasesState = z.output<typeof leasesState>;
+type LeasesState = z.output<typeof leasesState>;
 
 type Row = { -readonly [Name in keyof Omit<Lease, 'actions'>]: Lease[Name] } & {
   /** ids of actions; emptied at the release */

@@ -30,7 +30,7 @@ export type NamedSessions = {
 };
 
 /** Lanes and epochs of open sessions. */
-export type OpenedState = readonly {
+type OpenedState = readonly {
   readonly key: string;
   readonly session: string;
   readonly lane: string;

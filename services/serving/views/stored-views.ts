@@ -70,7 +70,7 @@ export async function loadViews(snapshots: Snapshots, adapters: readonly string[
   };
 }
 
-export type StoredViews = Awaited<ReturnType<typeof loadViews>>;
+type StoredViews = Awaited<ReturnType<typeof loadViews>>;
 
 type Keeping = {
   readonly stored: StoredViews;

@@ -14,7 +14,7 @@ export type SnapshotKind<State> = {
 };
 
 /** The state of a view after it has read the log up to these offsets. */
-export type Snapshot<State> = { readonly upTo: ReadUpTo; readonly state: State };
+type Snapshot<State> = { readonly upTo: ReadUpTo; readonly state: State };
 
 /**
  * States of views, stored in files so that a start reads only newer records. The log stays the only truth: without

@@ -33,7 +33,7 @@ export type Conversations = {
 };
 
 /** Deleted ids and times, ms since 1970; oldest first. */
-export type DeletionsState = readonly (readonly [id: string, at: number])[];
+type DeletionsState = readonly (readonly [id: string, at: number])[];
 
 type Options = {
   readonly log: Pick<EventLog, 'follow' | 'read'>;

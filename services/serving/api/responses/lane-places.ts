@@ -16,7 +16,7 @@ export type LanePlaces = {
 };
 
 /** Places to be stored, oldest first; base64 of little-endian numbers. */
-export type PlacesState = {
+type PlacesState = {
   /** 8 bytes each */
   readonly lanes: string;
   readonly offsets: string;
