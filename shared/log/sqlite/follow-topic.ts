@@ -1,6 +1,6 @@
-import type { Following, Heading, Wanted } from '../event-log.ts';
+import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
-import type { SkimmedRecord } from './protocol.ts';
+import type { SkimmedRecord, StoredRecord } from './protocol.ts';
 import type { Store } from './store.ts';
 import { nextEnds } from './wait.ts';
 
@@ -11,22 +11,50 @@ export function followTopic(store: Store, options: FollowOptions): Following {
 
   const fetch = (partition: number) =>
     store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
-  const types = typeof wants === 'object' ? [...wants] : null;
-  const skim = (partition: number, to: number) =>
-    store.call('skim', { topic, partition, from: next[partition]!, to, types });
+  const skim = (partition: number) =>
+    store.call('skim', { topic, partition, from: next[partition]!, maxRecords: SKIMMED_RECORDS });
   /** Undefined: skip the record. */
   const wantedBody = async (partition: number, record: SkimmedRecord): Promise<string | undefined> => {
     const { offset, type, subject, body } = record;
-    if (wants !== undefined && !isWanted(wants, { type, subject, at: { partition, offset } }))
-      return undefined;
+    if (typeof wants === 'function' && !wants({ type, subject, at: { partition, offset } })) return undefined;
     if (body !== null) return body;
     const [found] = await store.call('read', { topic, positions: [{ partition, offset }] });
     return found?.body;
   };
-
   const pass = (partition: number, { offset, time }: Passed, body: string | undefined): void => {
     if (body !== undefined) deliver(options, { partition, offset }, { body, time });
     next[partition] = offset + 1;
+  };
+  const passAll = (partition: number, records: readonly StoredRecord[]): void => {
+    for (const record of records) {
+      if (signal.aborted) return;
+      pass(partition, record, record.body);
+    }
+  };
+
+  const readAll = async (partition: number): Promise<void> => passAll(partition, await fetch(partition));
+  const readOfTypes = async (partition: number, types: readonly string[]): Promise<void> => {
+    const to = store.ends(topic)[partition]!;
+    const { records, next: after } = await store.call('select', {
+      topic,
+      partition,
+      from: next[partition]!,
+      to,
+      types,
+    });
+    passAll(partition, records);
+    if (!signal.aborted) next[partition] = after;
+  };
+  const readChosen = async (partition: number): Promise<void> => {
+    for (const record of await skim(partition)) {
+      const body = await wantedBody(partition, record);
+      if (signal.aborted) return;
+      pass(partition, record, body);
+    }
+  };
+  const readSome = (partition: number): Promise<void> => {
+    if (wants === undefined) return readAll(partition);
+    return typeof wants === 'function' ? readChosen(partition) : readOfTypes(partition, [...wants]);
   };
 
   const run = async (progressed: () => void): Promise<void> => {
@@ -43,20 +71,8 @@ export function followTopic(store: Store, options: FollowOptions): Following {
         continue;
       }
       for (const partition of behind) {
-        if (wants === undefined) {
-          for (const record of await fetch(partition)) {
-            if (signal.aborted) return;
-            pass(partition, record, record.body);
-          }
-          continue;
-        }
-        const { records, next: after } = await skim(partition, ends[partition]!);
-        for (const record of records) {
-          const body = await wantedBody(partition, record);
-          if (signal.aborted) return;
-          pass(partition, record, body);
-        }
-        next[partition] = after;
+        await readSome(partition);
+        if (signal.aborted) return;
       }
     }
   };
@@ -74,8 +90,5 @@ export function followTopic(store: Store, options: FollowOptions): Following {
 
 type Passed = Pick<SkimmedRecord, 'offset' | 'time'>;
 
-/** A record on a damaged page has no type: it is wanted, so that it is reported. */
-const isWanted = (wants: Wanted, heading: Heading): boolean =>
-  typeof wants === 'function' ? wants(heading) : heading.type === '' || wants.has(heading.type);
-
+const SKIMMED_RECORDS = 1_000;
 const chunk = { maxRecords: 200, maxBytes: 4 * 2 ** 20 };

@@ -49,17 +49,17 @@ export type StoredChain = { readonly from: number; readonly to: number; readonly
 /** `body`: null for a long record, which must be read separately. */
 export type SkimmedRecord = Omit<StoredRecord, 'body' | 'damage'> & { readonly body: string | null };
 
-/** `types`: leaves out other records below `to`, without reading their bodies; null: leaves out none. */
-export type SkimRequest = {
+/** The records of some types from `from` to `to`; the bodies of others are not read. */
+export type Selection = {
   readonly topic: Topic;
   readonly partition: number;
   readonly from: number;
   readonly to: number;
-  readonly types: readonly string[] | null;
+  readonly types: readonly string[];
 };
 
-/** `next`: the offset after these records, and after those that were left out. */
-export type Skimmed = { readonly records: readonly SkimmedRecord[]; readonly next: number };
+/** `next`: the offset after these records, and after those that were left out; below `to` if there is more. */
+export type Selected = { readonly records: readonly StoredRecord[]; readonly next: number };
 
 /** The right to commit for one partition of a group. A newer generation invalidates all older ones. */
 export type Lease = {
@@ -107,8 +107,12 @@ export type Calls = {
     response: readonly StoredRecord[];
   };
   readonly skim: {
-    request: SkimRequest;
-    response: Skimmed;
+    request: { topic: Topic; partition: number; from: number; maxRecords: number };
+    response: readonly SkimmedRecord[];
+  };
+  readonly select: {
+    request: Selection;
+    response: Selected;
   };
   readonly read: {
     request: { topic: Topic; positions: readonly Position[] };

@@ -7,9 +7,9 @@ import { isDamage, type LogDatabase, maxOffsets as offsets } from './database.ts
 import type {
   NewRecord,
   RecordColumns,
-  Skimmed,
+  Selected,
+  Selection,
   SkimmedRecord,
-  SkimRequest,
   StoredChain,
   StoredLink,
   StoredRecord,
@@ -24,9 +24,11 @@ const compressAbove = 4096;
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Records per call that are read one at a time after damage. */
 const maxSingleReads = 100;
-/** Records of a skim, and those that it looks at when it leaves out types. */
-const SKIMMED_RECORDS = 1_000;
+/** Limits of one selection, which block the thread: records that it looks at, and those that it takes. */
 const SCANNED_RECORDS = 20_000;
+const SELECTED_RECORDS = 500;
+/** characters of bodies */
+const SELECTED_BYTES = 4 * 2 ** 20;
 /** Longest body, in characters, that `skim` returns: most facts except answers are shorter. */
 const skimmed = 1024;
 
@@ -218,25 +220,43 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
       };
       return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
-    /** Records from `from` to `to`, at most SKIMMED_RECORDS; long ones without their bodies. */
-    skim: ({ topic, partition, from, to: end, types }: SkimRequest): Skimmed => {
+    /** Up to `maxRecords`, long ones without their bodies. */
+    skim: (topic: Topic, partition: number, from: number, maxRecords: number): SkimmedRecord[] => {
       const start = startOf(topic, partition);
-      // bounds the time that other calls of this thread wait
-      const to = Math.min(end, from + (types === null ? SKIMMED_RECORDS : SCANNED_RECORDS));
-      const rows = () =>
-        types === null
-          ? statements.headings.all(start + from, start + to)
-          : statements.headingsOfTypes.all(start + from, start + to, JSON.stringify(types), SKIMMED_RECORDS);
-      let isDamaged = true;
+      const readRange = () =>
+        statements.headings.all(start + from, start + offsets, maxRecords).map((row) => ({
+          offset: (row.k as number) % offsets,
+          time: row.time as number,
+          type: row.type as string,
+          subject: row.subject as string,
+          body: row.body as string | null,
+        }));
+      return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
+    },
+    /** A damaged record has no type, and is selected. */
+    select: ({ topic, partition, from, to: end, types }: Selection): Selected => {
+      const start = startOf(topic, partition);
+      const to = Math.min(end, from + SCANNED_RECORDS);
+      let next = to;
       const readRange = () => {
-        const records = rows().map(skimmedOf);
-        isDamaged = false;
+        const records: StoredRecord[] = [];
+        let bytes = 0;
+        for (const row of statements.ofTypes.iterate(start + from, start + to, JSON.stringify(types))) {
+          const record = stored(row);
+          records.push(record);
+          bytes += record.body.length;
+          if (bytes < SELECTED_BYTES && records.length < SELECTED_RECORDS) continue;
+          next = record.offset + 1;
+          break;
+        }
         return records;
       };
-      const maxRecords = Math.min(to - from, SKIMMED_RECORDS);
-      const records = orOneByOne(readRange, { start, from, maxRecords }, (record) => record as SkimmedRecord);
-      const isCut = isDamaged || (types !== null && records.length === SKIMMED_RECORDS);
-      return { records, next: isCut && records.length > 0 ? records.at(-1)!.offset + 1 : to };
+      const nextOf = (record: StoredRecord): StoredRecord => {
+        next = record.offset + 1;
+        return record;
+      };
+      const records = orOneByOne(readRange, { start, from, maxRecords: to - from }, nextOf);
+      return { records: records.filter(({ type }) => type === '' || types.includes(type)), next };
     },
   };
 }
@@ -253,14 +273,6 @@ function readOne({ single }: Statements, key: number): StoredRecord | undefined 
   }
 }
 
-const skimmedOf = (row: Record<string, unknown>): SkimmedRecord => ({
-  offset: (row.k as number) % offsets,
-  time: row.time as number,
-  type: row.type as string,
-  subject: row.subject as string,
-  body: row.body as string | null,
-});
-
 const stored = (row: Record<string, unknown>): StoredRecord => ({
   offset: (row.k as number) % offsets,
   time: row.time as number,
@@ -268,10 +280,6 @@ const stored = (row: Record<string, unknown>): StoredRecord => ({
   subject: row.subject as string,
   ...bodyOf(row.body),
 });
-
-/** typeof() of a column does not read the value. */
-const heading = `k, time, type, subject,
-  CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body`;
 
 function prepareStatements(db: LogDatabase['db']) {
   return {
@@ -282,10 +290,14 @@ function prepareStatements(db: LogDatabase['db']) {
     range: db.prepare(
       'SELECT k, time, type, subject, body FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?',
     ),
-    headings: db.prepare(`SELECT ${heading} FROM records WHERE k >= ? AND k < ? ORDER BY k`),
-    headingsOfTypes: db.prepare(
-      `SELECT ${heading} FROM records WHERE k >= ? AND k < ? AND type IN (SELECT value FROM json_each(?))
-     ORDER BY k LIMIT ?`,
+    // typeof() of a column does not read the value.
+    headings: db.prepare(
+      `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
+     FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
+    ),
+    ofTypes: db.prepare(
+      `SELECT k, time, type, subject, body FROM records
+     WHERE k >= ? AND k < ? AND type IN (SELECT value FROM json_each(?)) ORDER BY k`,
     ),
     single: db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?'),
     linked: db.prepare(

@@ -171,7 +171,8 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     },
     fetch: ({ topic, partition, from, maxRecords, maxBytes }) =>
       records.fetch(topic, partition, from, { maxRecords, maxBytes }),
-    skim: records.skim,
+    skim: ({ topic, partition, from, maxRecords }) => records.skim(topic, partition, from, maxRecords),
+    select: records.select,
     read: ({ topic, positions }) => positions.map((at) => records.read(topic, at)),
     ends: ({ topic }) => records.ends(topic),
     chains: ({ topic }) => records.chains(topic),
