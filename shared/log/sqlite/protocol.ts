@@ -72,9 +72,11 @@ export type Lease = {
 /** `row`: JSON; null removes it. */
 export type StoredChange = readonly [subject: string, key: string, row: string | null];
 
+/** `row`: JSON. */
+export type StoredRow = readonly [subject: string, key: string, row: string];
+
 export type LoadedPartition = {
   readonly position: number;
-  readonly rows: readonly (readonly [subject: string, key: string, row: string])[];
   /** JSON of the settings of the last stretch. */
   readonly settings: string | null;
 };
@@ -84,7 +86,7 @@ export type StoredPartition = {
   readonly topic: Topic;
   readonly partition: number;
   readonly position: number;
-  readonly rows: LoadedPartition['rows'];
+  readonly rows: readonly StoredRow[];
 };
 
 export type Commit = {
@@ -128,6 +130,11 @@ export type Calls = {
   readonly leave: { request: { member: string }; response: null };
   /** null: the lease is no longer valid. */
   readonly load: { request: { lease: Lease }; response: LoadedPartition | null };
+  /** Some rows after this subject and key, ordered by both; []: there are no more. null: as for `load`. */
+  readonly rows: {
+    request: { lease: Lease; after: readonly [subject: string, key: string] };
+    response: readonly StoredRow[] | null;
+  };
   /** false: the lease is no longer valid or the position has moved; nothing was written. */
   readonly commit: { request: Commit & { deadline: number }; response: boolean };
   readonly release: { request: { lease: Lease }; response: null };

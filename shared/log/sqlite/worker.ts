@@ -185,6 +185,7 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     },
     leave: ({ member }) => membership.leave(member).then(() => null),
     load: ({ lease }) => groups.load(lease),
+    rows: ({ lease, after }) => groups.rows(lease, after),
     release: ({ lease }) => membership.release(lease).then(() => null),
     lag: ({ group }) => groups.lag(group),
     stretches: ({ group }) => groups.stretches(group),
