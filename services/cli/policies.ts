@@ -22,7 +22,7 @@ const kind = {
 const types: ReadonlySet<string> = new Set([...policyTypes, 'policy.loaded', 'learning.resumed']);
 
 /** New records that make it worth to store the state for the next command. */
-const WORTH = 5_000;
+const WORTH = 1_000;
 
 /** The adapters of the log by name, as of now. The state is stored, so the next command reads only newer records. */
 export async function readPolicies(
