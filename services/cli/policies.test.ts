@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -30,6 +30,7 @@ test.each([1, 2, 3, 4])(
     };
     const policiesIn = async (kept: string) => {
       read = 0;
+      await mkdir(join(folder, kept), { recursive: true });
       const policies = await readPolicies(counting, { dataFolder: join(folder, kept) }, 1);
       return { read, states: [...policies].map(([name, policy]) => [name, policy.state()]).sort() };
     };
@@ -41,5 +42,7 @@ test.each([1, 2, 3, 4])(
     }
     expect((await policiesIn('kept')).read).toBe(0);
     expect((await policiesIn('another')).read).toBeGreaterThan(10);
+    await readPolicies(log, { dataFolder: join(folder, 'nowhere') }, 1);
+    expect(await readdir(folder)).not.toContain('nowhere');
   },
 );

@@ -49,7 +49,10 @@ export function openSnapshots({ folder, log }: Options): Snapshots {
       const taken = JSON.stringify(state); // the view may go on meanwhile
       const read = await readSoFar(log, upTo);
       if (read === undefined) return false;
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      // Only in a data folder that exists: a reader must not create one.
+      await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
       await writeDurably(pathOf(kind.name), snapshotText(labelOf(kind), read, taken));
       return true;
     },
