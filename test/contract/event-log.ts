@@ -6,6 +6,7 @@ import { echo, feedback, readTopic, started, startedMany, untilLevel } from './e
 import { eventLogMembersContract } from './event-log-members.ts';
 import { eventLogProcessContract } from './event-log-process.ts';
 import { eventLogRebuildContract } from './event-log-rebuild.ts';
+import { eventLogSnapshotsContract } from './event-log-snapshots.ts';
 import { eventLogVerifyContract } from './event-log-verify.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
@@ -234,4 +235,5 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
   eventLogMembersContract(name, makeHarness);
   eventLogRebuildContract(name, makeHarness);
   eventLogVerifyContract(name, makeHarness);
+  eventLogSnapshotsContract(name, makeHarness);
 }
