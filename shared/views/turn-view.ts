@@ -3,7 +3,6 @@ import { isHuman } from '../chat/message.ts';
 import { userWords } from '../chat/normalise.ts';
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import type { ChatMessage } from '../events/chat-message.ts';
 import type { Disagreement } from '../events/disagreement.ts';
 import type { InteractionCompleted } from '../events/interaction-completed.ts';
 import type { JudgmentReached } from '../events/judgment-reached.ts';
@@ -16,6 +15,7 @@ import type { TurnSkipped } from '../events/turn-skipped.ts';
 import type { VoteCast } from '../events/vote-cast.ts';
 import { defined } from '../lang/defined.ts';
 import { headTypes, openHead } from '../lineage/head.ts';
+import { spokenIn, textOf } from './turn-texts.ts';
 
 /** Stage of an interaction on its way to training. */
 export type TurnStage =
@@ -295,19 +295,6 @@ const stageOf = ({ live, settle }: InteractionCompleted['data']): TurnStage =>
     ? { kind: 'not-trained', reason: 'pinned' }
     : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };
 
-/** What a person said, without tool results. */
-const spokenIn = (next: readonly ChatMessage[]): string =>
-  next
-    .filter(isHuman)
-    .map((message) => userWords(message) || textOf(message))
-    .join(' ');
-
 /** The person reacted, but the judges heard neither praise nor complaint; perhaps they did not understand. */
 export const isUnheard = ({ score, source, reaction, isPlain }: TurnView): boolean =>
   score === 0 && source === 'votes' && reaction !== '' && !isPlain;
-
-function textOf(message: ChatMessage | undefined): string {
-  const content = message?.content;
-  if (typeof content === 'string') return content;
-  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join(' ');
-}

@@ -2,8 +2,9 @@ import type { Topic } from '../../events/define-event.ts';
 import { defined } from '../../lang/defined.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LogDatabase } from './database.ts';
+import type { PackedRecord } from './packing.ts';
 import type { Commit, Lease, LoadedPartition, StoredPartition, StoredRow } from './protocol.ts';
-import type { PackedRecord, Records } from './records.ts';
+import type { Records } from './records.ts';
 import type { Steps } from './write-queue.ts';
 
 /** Rows of one answer: a partition may have millions, which would all be in memory several times. */

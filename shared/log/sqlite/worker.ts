@@ -14,6 +14,7 @@ import { type Groups, openGroups } from './groups.ts';
 import { inTurns } from './in-turns.ts';
 import { lockHolder } from './lock-holder.ts';
 import { type Membership, openMembership } from './membership.ts';
+import { pack } from './packing.ts';
 import { openPresence } from './presence.ts';
 import {
   type CallName,
@@ -24,7 +25,7 @@ import {
   type ToWorker,
   type WorkerOptions,
 } from './protocol.ts';
-import { openRecords, pack, type Records } from './records.ts';
+import { openRecords, type Records } from './records.ts';
 import { openSignals } from './signals.ts';
 import { openWriteQueue, type Steps, type Touched, type WriteQueue } from './write-queue.ts';
 
