@@ -127,7 +127,7 @@ async function copySessions(
         if (event.type === 'session.closed' || event.type === 'session.ended') woken.resolve();
       },
       stop.signal,
-      ({ type }) => (indexedTypes as ReadonlySet<string>).has(type),
+      indexedTypes,
     ),
   );
   const done = Promise.all(followings.map((following) => following.done));

@@ -29,16 +29,18 @@ const appear = (adapter: string) =>
   ]);
 
 test('a command takes the adapters of the log, or the selected ones', async () => {
-  expect(await adaptersOf(log, {})).toEqual(['default']);
-  expect(await adaptersOf(log, { adapters: ['new'] })).toEqual(['new']); // the log is empty
+  expect(await adaptersOf(log, { dataFolder: folder })).toEqual(['default']);
+  expect(await adaptersOf(log, { dataFolder: folder, adapters: ['new'] })).toEqual(['new']); // the log is empty
   await appear('bob');
-  expect(await oneAdapter(log, {})).toBe('bob');
+  expect(await oneAdapter(log, { dataFolder: folder })).toBe('bob');
   await appear('alice');
-  expect(await adaptersOf(log, {})).toEqual(['alice', 'bob']);
-  await expect(oneAdapter(log, {})).rejects.toThrow('--adapters NAME, one of: alice, bob');
-  expect(await oneAdapter(log, { adapters: ['alice'] })).toBe('alice');
-  expect(await adaptersOf(log, { adapters: ['carol'] })).toEqual(['carol']);
-  await expect(adaptersToChange(log, { adapters: ['alice', 'bbo'] })).rejects.toThrow(
+  expect(await adaptersOf(log, { dataFolder: folder })).toEqual(['alice', 'bob']);
+  await expect(oneAdapter(log, { dataFolder: folder })).rejects.toThrow(
+    '--adapters NAME, one of: alice, bob',
+  );
+  expect(await oneAdapter(log, { dataFolder: folder, adapters: ['alice'] })).toBe('alice');
+  expect(await adaptersOf(log, { dataFolder: folder, adapters: ['carol'] })).toEqual(['carol']);
+  await expect(adaptersToChange(log, { dataFolder: folder, adapters: ['alice', 'bbo'] })).rejects.toThrow(
     "no adapter 'bbo'; it has: alice, bob",
   );
 });

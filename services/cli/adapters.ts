@@ -1,21 +1,22 @@
 import { CommonConfig } from '../../shared/config/common.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
-import { readTopic } from '../../shared/log/read-topic.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import { readPolicies } from './policies.ts';
 
-type Selection = { readonly adapters?: readonly string[] | undefined };
+type Selection = { readonly adapters?: readonly string[] | undefined; readonly dataFolder: string };
 
 /** The adapters that a command shows: the selected ones, by default all in the log. */
-export async function adaptersOf(log: EventLog, { adapters }: Selection): Promise<readonly string[]> {
-  return adapters ?? orDefault(await adaptersIn(log));
+export async function adaptersOf(log: EventLog, selection: Selection): Promise<readonly string[]> {
+  return selection.adapters ?? orDefault(await adaptersIn(log, selection));
 }
 
 /**
  * The selected adapters for a command that changes something: it rejects a misspelt name.
  * @throws UsageError when the log has adapters, but not a selected one
  */
-export async function adaptersToChange(log: EventLog, { adapters }: Selection): Promise<readonly string[]> {
-  const known = await adaptersIn(log);
+export async function adaptersToChange(log: EventLog, selection: Selection): Promise<readonly string[]> {
+  const { adapters } = selection;
+  const known = await adaptersIn(log, selection);
   const unknown = known.length === 0 ? undefined : adapters?.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new UsageError(`the log has no adapter '${unknown}'; it has: ${known.join(', ')}`);
@@ -30,11 +31,8 @@ export async function oneAdapter(log: EventLog, selection: Selection): Promise<s
   return adapters[0]!;
 }
 
-async function adaptersIn(log: EventLog): Promise<readonly string[]> {
-  const known = new Set<string>();
-  await readTopic(log, 'training', ({ event }) => known.add(event.subject));
-  return [...known].sort();
-}
+const adaptersIn = async (log: EventLog, selection: Selection): Promise<readonly string[]> =>
+  [...(await readPolicies(log, selection)).keys()].sort();
 
 const orDefault = (known: readonly string[]): readonly string[] =>
   known.length === 0 ? CommonConfig.shape.adapters.parse(undefined) : known;

@@ -1,10 +1,10 @@
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { withdrawalFact } from '../../shared/lineage/operator-facts.ts';
-import type { EventLog } from '../../shared/log/event-log.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { readAll } from '../../shared/log/read-topic.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { describeStage } from '../../shared/views/describe-turn.ts';
-import { type TurnStage, TurnViews } from '../../shared/views/turn-view.ts';
+import { type TurnStage, TurnViews, turnTypes } from '../../shared/views/turn-view.ts';
 
 /**
  * Withdraws a turn in any state and prints the effect. Resolves to the exit code: 1 when the turn has trained
@@ -19,12 +19,13 @@ export async function withdrawTurn(
   const views = new TurnViews();
   let interaction: InteractionCompleted['data'] | undefined;
   let isWithdrawn = false;
-  await readAll(log, ({ event }) => {
+  const onRecord = ({ event }: Recorded): void => {
     views.on(event);
     if (event.type === 'interaction.completed' && event.data.interactionId === turnId)
       interaction ??= event.data;
     if (event.type === 'interaction.withdrawn' && event.data.interactionId === turnId) isWithdrawn = true;
-  });
+  };
+  await readAll(log, onRecord, new Set([...turnTypes, 'interaction.withdrawn']));
   const stage = views.turns.get(turnId)?.stage;
   if (interaction === undefined || stage === undefined)
     throw new UsageError(`no turn ${turnId} in the log; see clawloop turns list`);

@@ -4,6 +4,7 @@ import { type KeySettings, keyOf } from '../../shared/config/configured-key.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { withDeadline } from '../../shared/lang/async.ts';
+import { openSnapshots } from '../../shared/log/snapshots/snapshots.ts';
 import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { isLoopback } from '../../shared/runtime/is-loopback.ts';
@@ -18,11 +19,9 @@ import { openOutbox } from './answer/outbox.ts';
 import { openRecordedAnswers } from './answer/recorded-answers.ts';
 import { createRecorder } from './answer/recorder.ts';
 import type { ApiDeps } from './api/api-deps.ts';
-import { openConversations } from './api/responses/conversations.ts';
-import { createLanePlaces } from './api/responses/lane-places.ts';
 import { registerRoutes } from './api/routes.ts';
 import { openEngine } from './engine/open-engine.ts';
-import { followHead, onlyBase } from './heads/head-view.ts';
+import { onlyBase } from './heads/head-view.ts';
 import { serveCanary } from './heads/serve-canary.ts';
 import { serveHead } from './heads/serve-head.ts';
 import { serveHeads } from './heads/serve-heads.ts';
@@ -31,14 +30,11 @@ import { createKeyQuota } from './http/key-quota.ts';
 import { createPerKeyLimit } from './http/per-key-limit.ts';
 import { closeServer, createServer } from './http/server.ts';
 import { addGauges, createServingMetrics } from './metrics.ts';
-import { createLeaseTable } from './sessions/lease-table.ts';
 import { openLeases } from './sessions/leases.ts';
-import { followNamedSessions } from './sessions/named-sessions.ts';
 import { openSessionSecret } from './sessions/session-secret.ts';
-import { followSessions } from './sessions/session-view.ts';
 import { openSessions } from './sessions/sessions.ts';
 import { openStepVotes } from './sessions/step-votes.ts';
-import { countWaitingSamples } from './sessions/waiting-samples.ts';
+import { openViews } from './views/open-views.ts';
 
 const DRAIN_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 3_600_000;
@@ -112,14 +108,18 @@ const engine = await openEngine(config, { ...fetchingInService(logger, shutdown)
 );
 logger.info({ engine: engine.name, report: engine.report }, 'engine ready');
 
-const waitingSamples = new Map(config.adapters.map((name) => [name, countWaitingSamples(name)]));
-const head = followHead({
-  onEvent: (event) => waitingSamples.get(event.subject)?.on(event),
+const ids = createAnswerIds(sessionSecret);
+const views = await openViews({
   log,
+  snapshots: openSnapshots({ folder: data.snapshots, log }),
   adapters: config.adapters,
   checkpointsOf: data.checkpoints,
+  ids,
+  outboxDepth: recorder.outboxDepth,
+  logger,
   signal: shutdown,
 });
+const { head, named: namedSessions, responses: conversations, sessions: sessionView } = views;
 const versions = engine.hasVersions ? head : onlyBase;
 const replica = `${hostname()}-${randomUUID().slice(0, 8)}`;
 const served = serveHeads(config.adapters, (adapter) =>
@@ -140,33 +140,6 @@ const canaries = new Map(
     serveCanary({ view: versions.of(adapter), engine, adapter, logger }),
   ]),
 );
-const ids = createAnswerIds(sessionSecret);
-const places = createLanePlaces();
-const conversations = openConversations({
-  log,
-  ids,
-  places,
-  reachEnd: () => sessionView.reachEnd(),
-  isCaughtUp: () => sessionView.isCaughtUp(),
-});
-const leaseTable = createLeaseTable();
-const sessionView = followSessions({
-  log,
-  signal: shutdown,
-  onDeleted: conversations.forget,
-  onLease: leaseTable.apply,
-  onHeading: (heading) => {
-    places.note(heading);
-    namedSessions.note(heading);
-  },
-});
-const namedSessions = followNamedSessions({
-  log,
-  signal: shutdown,
-  ids,
-  reachEnd: sessionView.reachEnd,
-  outboxDepth: recorder.outboxDepth,
-});
 addGauges(registry, {
   engine,
   outboxDepth: recorder.outboxDepth,
@@ -185,7 +158,7 @@ const sessions = openSessions({
     maxBatchSize: config.maxBatchSize ?? largestBatch(batchSize),
     maxStaleness: config.maxStaleness ?? training.maxStaleness,
   },
-  samplesOf: (adapter) => waitingSamples.get(adapter)!,
+  samplesOf: (adapter) => views.samples.get(adapter)!,
   countOn: head.reachEnd,
   votes: openStepVotes({
     log,
@@ -197,7 +170,7 @@ const sessions = openSessions({
   }),
   now: Date.now,
 });
-const leases = openLeases({ view: sessionView, table: leaseTable, recorder, now: Date.now });
+const leases = openLeases({ view: sessionView, table: views.leases, recorder, now: Date.now });
 setInterval(() => void leases.sweep(), LEASE_SWEEP_INTERVAL_MS).unref();
 const readiness = (): string | undefined => {
   if (shutdown.aborted) return 'stopping';
@@ -250,6 +223,7 @@ logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 await run(
   [head.done, sessionView.done, namedSessions.done],
   [
+    views.close,
     // The rest of the outbox goes to the log at the next start.
     () => withDeadline(recorder.close(), RECORDER_LIMIT_MS, () => {}),
     engine.close,

@@ -32,7 +32,11 @@ export function createBatchWait({ log, logger, signal, now = Date.now }: Options
       if (known?.batchId === batch.batchId) known.since = Math.min(known.since, Date.parse(event.time));
       batchSeen.abort();
     };
-    await readToEnd(log, 'training', onRecord, { from, signal: AbortSignal.any([signal, batchSeen.signal]) });
+    await readToEnd(log, 'training', onRecord, {
+      from,
+      wants: new Set(['batch.submitted']),
+      signal: AbortSignal.any([signal, batchSeen.signal]),
+    });
   };
 
   return {

@@ -1,6 +1,6 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { PolicyTrained } from '../../shared/events/policy-trained.ts';
-import type { EventLog } from '../../shared/log/event-log.ts';
+import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { readToEnd } from '../../shared/log/read-topic.ts';
 import {
   CheckpointDamaged,
@@ -42,7 +42,7 @@ export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<re
   const versions = new Map<string, TrainedVersion>();
   const checkpoints = new Map<string, string>();
   const versionName = (adapter: string, version: number) => `${version} of ${adapter}`;
-  await readToEnd(log, 'training', ({ event }) => {
+  const onRecord = ({ event }: Recorded) => {
     if (event.type === 'batch.submitted' && !batches.has(event.data.batchId))
       batches.set(event.data.batchId, event.data);
     if (event.type === 'policy.promoted')
@@ -52,7 +52,9 @@ export async function trainedVersions(log: Pick<EventLog, 'follow'>): Promise<re
     if (batch === undefined) return;
     const parent = checkpoints.get(versionName(event.subject, batch.parent));
     versions.set(batch.batchId, { batch, trained: event.data, parent });
-  });
+  };
+  const wants = new Set(['batch.submitted', 'policy.promoted', 'policy.trained']);
+  await readToEnd(log, 'training', onRecord, { wants });
   return [...versions.values()];
 }
 

@@ -6,7 +6,16 @@ import { PolicyRejected } from '../events/policy-rejected.ts';
 import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
 import { memoryRows, openDraft, type Rows } from '../log/rows.ts';
 import { defaultTrainingSettings } from '../policy/train/training-defaults.ts';
-import { applyHead, baseVersion, type HeadState, initialHead, lineage, staleness, viewOf } from './head.ts';
+import {
+  applyHead,
+  baseVersion,
+  type HeadState,
+  initialHead,
+  lineage,
+  openHead,
+  staleness,
+  viewOf,
+} from './head.ts';
 import { headFold } from './head-fold.ts';
 import { headView } from './head-rows.ts';
 
@@ -62,6 +71,9 @@ function after(events: readonly ClawLoopEvent[]) {
     rows.apply(headFold.on(rows, event, { partition: 0, offset }, undefined).changes);
   expect(headState(rows)).toEqual(state);
   expect(headView(openDraft(rows)).open).toEqual(state.open);
+  const followed = openHead();
+  for (const event of events) followed.on(event);
+  expect(followed.state()).toEqual(state);
   return state;
 }
 const step = (n: number, from: number) => [submitted(n, from), promoted(n, from)];

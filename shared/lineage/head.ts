@@ -41,6 +41,12 @@ export type HeadChange = {
 
 export const baseVersion: VersionRow = { parent: null, checkpoint: null, digest: null };
 
+/** Types of the events that may change a head. */
+export const headTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
+  ...(['batch.submitted', 'policy.canary-started', 'policy.promoted'] as const),
+  ...(['policy.rejected', 'policy.update-failed', 'policy.rolled-back'] as const),
+]);
+
 /**
  * The rules of the lineage. `promoted` and `rolled-back` name the version that they start from and apply only
  * there.
@@ -132,8 +138,10 @@ export const viewOf = (state: HeadState): HeadView => ({
  */
 export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
   const change = headChange(viewOf(state), event);
-  if (change === undefined) return state;
-  const { version, command, ...plain } = change;
+  return change === undefined ? state : changed(state, change);
+}
+
+function changed(state: HeadState, { version, command, ...plain }: HeadChange): HeadState {
   return {
     ...state,
     ...plain,
@@ -141,5 +149,26 @@ export function applyHead(state: HeadState, event: ClawLoopEvent): HeadState {
       versions: version && { ...state.versions, [version[0]]: version[1] },
       commands: command === undefined ? undefined : { ...state.commands, [command]: true as const },
     }),
+  };
+}
+
+/**
+ * Follows a head. Unlike `applyHead` it does not copy all versions at each promotion: the versions of an earlier
+ * state gain those that come later.
+ */
+export function openHead(from: HeadState = initialHead) {
+  const versions: Record<number, VersionRow> = { ...from.versions };
+  let state: HeadState = { ...from, versions };
+  return {
+    /** False: the event changes nothing. */
+    on: (event: ClawLoopEvent): boolean => {
+      const change = headChange(viewOf(state), event);
+      if (change === undefined) return false;
+      const { version, ...others } = change;
+      if (version !== undefined) versions[version[0]] = version[1];
+      state = changed(state, others);
+      return true;
+    },
+    state: (): HeadState => state,
   };
 }

@@ -1,8 +1,8 @@
 import type { TrainingKind } from '../events/training-settings.ts';
-import type { EventLog } from '../log/event-log.ts';
+import type { EventLog, Heading } from '../log/event-log.ts';
 import { readToEnd } from '../log/read-topic.ts';
 import { openCheckpointStore } from '../policy/checkpoints/checkpoint-store.ts';
-import { applyHead, type HeadState, initialHead } from './head.ts';
+import { type HeadState, headTypes, openHead } from './head.ts';
 
 /**
  * Why an adapter cannot be trained with these settings: its head was trained as the other kind. Undefined: it
@@ -55,9 +55,8 @@ export async function serverMismatch(
 
 /** The current head according to the log. */
 async function readHead(log: Pick<EventLog, 'follow'>, adapter: string): Promise<HeadState> {
-  let state = initialHead;
-  await readToEnd(log, 'training', ({ event }) => {
-    if (event.subject === adapter) state = applyHead(state, event);
-  });
-  return state;
+  const head = openHead();
+  const wants = ({ type, subject }: Heading) => subject === adapter && headTypes.has(type);
+  await readToEnd(log, 'training', ({ event }) => void head.on(event), { wants });
+  return head.state();
 }

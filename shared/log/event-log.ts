@@ -15,6 +15,12 @@ export type Recorded = {
 /** The parts of a record that are known before it is parsed. */
 export type Heading = { readonly type: string; readonly subject: string; readonly at: Position };
 
+/**
+ * The records that a reader gets; the others are skipped unparsed. A set names types: the log need not even read
+ * records of other types. A function is called for each record, in order.
+ */
+export type Wanted = ReadonlySet<string> | ((heading: Heading) => boolean);
+
 /** The committed state of one subject. */
 export type SubjectView = {
   readonly subject: string;
@@ -45,6 +51,8 @@ export type Following = {
   readonly caughtUp: Promise<void>;
   /** Resolves when everything that the topic has now has been delivered: for a lookup that missed. */
   readonly reachEnd: () => Promise<void>;
+  /** Per partition, the offset up to which all records were delivered or skipped: where another reader goes on. */
+  readonly position: () => readonly number[];
   /** Rejects on NewerSchema or a broken log; resolves after the signal aborts. */
   readonly done: Promise<void>;
 };
@@ -118,15 +126,15 @@ export type EventLog = {
     signal: AbortSignal,
   ) => Promise<void>;
   /**
-   * Reads all partitions of one topic, without a group. Records of one partition arrive in order. Records for
-   * which `wants` returns false are skipped unparsed; it is called for each record, in order.
+   * Reads all partitions of one topic, without a group. Records of one partition arrive in order. Records that
+   * `wants` leaves out are skipped unparsed.
    */
   readonly follow: (
     topic: Topic,
     from: Offsets,
     onRecord: (record: Recorded) => void,
     signal: AbortSignal,
-    wants?: (heading: Heading) => boolean,
+    wants?: Wanted,
   ) => Following;
   /** Reads one record by its position. Throws RecordGone if it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;

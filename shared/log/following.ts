@@ -2,7 +2,7 @@ import type { Topic } from '../events/define-event.ts';
 import { parseEvent } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
 import { logError } from './errors.ts';
-import type { EventLog, Following, Heading, Offsets, Recorded } from './event-log.ts';
+import type { EventLog, Following, Offsets, Recorded, Wanted } from './event-log.ts';
 import { newerSchema } from './fold-chunk.ts';
 import type { Lifetime } from './log-lifetime.ts';
 
@@ -30,7 +30,7 @@ export type FollowOptions = {
   readonly topic: Topic;
   readonly from: Offsets;
   readonly onRecord: (record: Recorded) => void;
-  readonly wants: ((heading: Heading) => boolean) | undefined;
+  readonly wants: Wanted | undefined;
   readonly onRejected: (rejected: RejectedRecord) => void;
   readonly signal: AbortSignal;
 };
@@ -75,6 +75,7 @@ type Waiter = {
 };
 
 type Follower = {
+  readonly partitions: number;
   readonly ends: () => Promise<readonly number[]>;
   /** The offset in a partition up to which all records were delivered. */
   readonly next: (partition: number) => number;
@@ -83,7 +84,10 @@ type Follower = {
 };
 
 /** The state of a running follower: whether it reached an end, and how it ended. */
-export function openFollowing({ ends: endsNow, next, run }: Follower, signal: AbortSignal): Following {
+export function openFollowing(
+  { partitions, ends: endsNow, next, run }: Follower,
+  signal: AbortSignal,
+): Following {
   let waiters: Waiter[] = [];
   let over: { readonly error: unknown } | undefined;
 
@@ -119,5 +123,6 @@ export function openFollowing({ ends: endsNow, next, run }: Follower, signal: Ab
   // Callers may ignore these promises; a caller that awaits them still gets the error.
   caughtUp.catch(() => undefined);
   done.catch(() => undefined);
-  return { caughtUp, reachEnd: reach, done };
+  const position = () => Array.from({ length: partitions }, (_, partition) => next(partition));
+  return { caughtUp, reachEnd: reach, position, done };
 }

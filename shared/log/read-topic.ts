@@ -1,11 +1,12 @@
 import type { Topic } from '../events/define-event.ts';
-import type { EventLog, Heading, Offsets, Recorded } from './event-log.ts';
+import { defined } from '../lang/defined.ts';
+import type { EventLog, Offsets, Recorded, Wanted } from './event-log.ts';
 
 type ReadOptions = {
   readonly from?: Offsets;
   /** Per partition, the first offset that is not delivered. */
   readonly until?: readonly number[];
-  readonly wants?: (heading: Heading) => boolean;
+  readonly wants?: Wanted;
   /** When it aborts, the read ends early, without an error. */
   readonly signal?: AbortSignal;
 };
@@ -36,12 +37,13 @@ export async function readToEnd(
   }
 }
 
-/** Passes every record that a topic has now to `onRecord`. */
+/** Passes every record that a topic has now to `onRecord`; `wants`: only these. */
 export const readTopic = async (
   log: Pick<EventLog, 'follow' | 'ends'>,
   topic: Topic,
   onRecord: (record: Recorded) => void,
-): Promise<void> => readToEnd(log, topic, onRecord, { until: await log.ends(topic) });
+  wants?: Wanted,
+): Promise<void> => readToEnd(log, topic, onRecord, { until: await log.ends(topic), ...defined({ wants }) });
 
 /**
  * The ends of all topics, read in the reverse order of the loop: the cause of each event before these ends is also
@@ -60,7 +62,8 @@ export async function endsOfAll(
 export async function readAll(
   log: EventLog,
   onRecord: (record: Recorded, topic: Topic) => void,
+  wants?: Wanted,
 ): Promise<void> {
   for (const [topic, ends] of Object.entries(await endsOfAll(log)) as [Topic, number[]][])
-    await readToEnd(log, topic, (record) => onRecord(record, topic), { until: ends });
+    await readToEnd(log, topic, (record) => onRecord(record, topic), { until: ends, ...defined({ wants }) });
 }

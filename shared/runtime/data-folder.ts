@@ -21,6 +21,8 @@ export const dataFolder = (path: string) => {
     outbox: join(root, 'outbox'),
     /** answers stored by Idempotency-Key */
     answers: join(root, 'answers'),
+    /** states of views, so that a start reads only newer records; may be deleted */
+    snapshots: join(root, 'snapshots'),
     /** access keys, hashed */
     keys: join(root, 'keys.json'),
     /** secret that signs session keys */

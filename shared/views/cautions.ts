@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import { createPeopleView, type OppositePeople } from './people.ts';
+import { countIds } from '../lang/recent.ts';
+import { createPeopleView, type OppositePeople, peopleState, peopleTypes } from './people.ts';
 
 /** A warning about learning, with advice. It contains no text of conversations. */
 export type Caution = { readonly id: string; readonly what: string; readonly advice?: string };
@@ -16,20 +18,40 @@ const MANY_REJECTED = 3;
 const ENOUGH_JUDGED = 20;
 const MOSTLY_UNHEARD = 0.8;
 
-type Learned = {
-  first: number | undefined;
-  latest: Readonly<Record<string, number>>;
-  version: number;
-  rejected: number;
-  reason: string;
-};
+/** Verdicts whose copies are recognised. */
+const REMEMBERED = 10_000;
+
+const learnedState = z.object({
+  first: z.number().optional(),
+  latest: z.record(z.string(), z.number()),
+  version: z.int(),
+  rejected: z.int(),
+  reason: z.string(),
+});
+type Learned = z.output<typeof learnedState>;
+
+export const cautionsState = z.object({
+  people: peopleState,
+  learned: z.array(z.tuple([z.string(), learnedState])),
+  unmet: z.array(z.tuple([z.string(), z.string()])),
+  judged: z.object({ count: z.int(), recent: z.array(z.string()).readonly() }),
+  unheard: z.int(),
+});
+type CautionsState = z.output<typeof cautionsState>;
+
+/** Types of the events that the warnings come from. */
+export const cautionTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
+  ...peopleTypes,
+  ...(['policy.trained', 'policy.promoted', 'policy.rejected', 'wish.set-aside', 'wish.taken-up'] as const),
+]);
 
 /** Warnings, folded from all topics. Feed it each topic in order. */
-export function createCautions() {
-  const people = createPeopleView();
-  const learned = new Map<string, Learned>();
-  const unmet = new Map<string, string>();
-  const verdicts = new Map<string, boolean>();
+export function createCautions(from?: CautionsState) {
+  const people = createPeopleView(from?.people);
+  const learned = new Map(from?.learned.map(([adapter, state]) => [adapter, { ...state }]));
+  const unmet = new Map(from?.unmet);
+  const judged = countIds(REMEMBERED, from?.judged);
+  let unheard = from?.unheard ?? 0;
 
   const of = (adapter: string): Learned => {
     const known = learned.get(adapter) ?? {
@@ -47,7 +69,8 @@ export function createCautions() {
     people.on(event);
     switch (event.type) {
       case 'judgment.reached':
-        if (event.data.source === 'votes') verdicts.set(event.data.turnId, event.data.score !== 0);
+        if (event.data.source === 'votes' && judged.add(event.data.turnId) && event.data.score === 0)
+          unheard += 1;
         break;
       case 'policy.trained': {
         const adapter = of(event.subject);
@@ -93,9 +116,16 @@ export function createCautions() {
       advice: 'training on this wish resumes with new evidence',
     })),
     ...people.opposite().map(ofPeople),
-    ...ofHearing([...verdicts.values()]),
+    ...ofHearing(unheard, judged.count()),
   ];
-  return { on, cautions };
+  const state = (): CautionsState => ({
+    people: people.state(),
+    learned: [...learned],
+    unmet: [...unmet],
+    judged: judged.state(),
+    unheard,
+  });
+  return { on, cautions, state };
 }
 
 function ofPolicy(
@@ -160,13 +190,12 @@ function ofPeople({ adapter, people: [one, other], wishes }: OppositePeople): Ca
 const splitCommands = (adapter: string): string =>
   `give each their own adapter: npm start -- --adapters ${adapter},second, then clawloop keys create NAME --only-adapter second`;
 
-function ofHearing(heard: readonly boolean[]): readonly Caution[] {
-  const unheard = heard.filter((isHeard) => !isHeard).length;
-  if (heard.length < ENOUGH_JUDGED || unheard < MOSTLY_UNHEARD * heard.length) return [];
+function ofHearing(unheard: number, judged: number): readonly Caution[] {
+  if (judged < ENOUGH_JUDGED || unheard < MOSTLY_UNHEARD * judged) return [];
   return [
     {
       id: 'unheard',
-      what: `the judge heard ${unheard} of ${heard.length} reactions as neither good nor bad`,
+      what: `the judge heard ${unheard} of ${judged} reactions as neither good nor bad`,
       advice: 'see clawloop turns list --why; another judge may understand more (docs/understand/judging.md)',
     },
   ];

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import { type WishKind, wishes, wishesIn } from '../wishes/wishes.ts';
+import { type WishKind, wishes, wishesIn, wishKinds } from '../wishes/wishes.ts';
 
 /** Two people on one adapter with opposite wishes. */
 export type OppositePeople = {
@@ -18,11 +19,30 @@ const FEWEST_MENTIONS = 2;
 /** Turns whose speaker is remembered, in order of arrival. */
 const REMEMBERED = 20_000;
 
+export const peopleTypes = ['interaction.completed', 'judgment.reached', 'judgment.revised'] as const;
+
+export const peopleState = z.object({
+  speakers: z.array(z.tuple([z.string(), z.object({ adapter: z.string(), person: z.string() })])),
+  /** mentions of each wish */
+  people: z.array(
+    z.object({
+      adapter: z.string(),
+      person: z.string(),
+      wished: z.array(z.tuple([z.enum(wishKinds), z.int()])),
+    }),
+  ),
+});
+type PeopleState = z.output<typeof peopleState>;
+
 /** What each person wants, by the hints of the judgments. Feed it conversations and turns. */
-export function createPeopleView() {
-  const speakers = new Map<string, Speaker>();
+export function createPeopleView(from?: PeopleState) {
+  const speakers = new Map<string, Speaker>(from?.speakers);
   /** by adapter and person: mentions of each wish since the person last contradicted it */
   const people = new Map<string, Map<string, Map<WishKind, number>>>();
+  for (const { adapter, person, wished } of from?.people ?? []) {
+    const byPerson = people.get(adapter) ?? new Map<string, Map<WishKind, number>>();
+    people.set(adapter, byPerson.set(person, new Map(wished)));
+  }
 
   const note = ({ adapter, person }: Speaker, kinds: readonly WishKind[]): void => {
     const byPerson = people.get(adapter) ?? new Map<string, Map<WishKind, number>>();
@@ -59,7 +79,13 @@ export function createPeopleView() {
         }
       return [];
     });
-  return { on, opposite };
+  const state = (): PeopleState => ({
+    speakers: [...speakers],
+    people: [...people].flatMap(([adapter, byPerson]) =>
+      [...byPerson].map(([person, wished]) => ({ adapter, person, wished: [...wished] })),
+    ),
+  });
+  return { on, opposite, state };
 }
 
 const contradict = (one: WishKind, other: WishKind): boolean =>

@@ -1,47 +1,72 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import type { PolicyRolledBack } from '../events/policy-rolled-back.ts';
-import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
+import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
+import { applyHead, type HeadState, headTypes, openHead } from '../lineage/head.ts';
+import { headState } from '../lineage/head-state.ts';
 
-export type VersionView = {
-  readonly version: number;
-  readonly parent: number | null;
-  readonly batchId: string;
-  readonly time: string;
-  samples: number;
-  state: string;
+const versionView = z.object({
+  version: z.int(),
+  parent: z.int().nullable(),
+  batchId: z.string(),
+  time: z.string(),
+  samples: z.int(),
+  state: z.string(),
   /** reason of a rejection with numbers; otherwise empty */
-  detail: string;
-  digest: string;
-  checkpoint: string;
-  metrics: Readonly<Record<string, number>>;
-  milliseconds: number;
-  fingerprint: string;
-};
+  detail: z.string(),
+  digest: z.string(),
+  checkpoint: z.string(),
+  metrics: z.record(z.string(), z.number()).readonly(),
+  milliseconds: z.number(),
+  fingerprint: z.string(),
+});
+type FoldedVersion = z.output<typeof versionView>;
+export type VersionView = Readonly<FoldedVersion>;
 
 /** The counts and the evidence of a canary, for `policy show`. */
 const withNumbers = (why = '', figures: Readonly<Record<string, number>> = {}): string =>
   [why, ...Object.entries(figures).map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(', ');
 
-type RollbackView = Required<Pick<PolicyRolledBack['data'], 'from' | 'to' | 'cause' | 'reason'>> & {
-  readonly id: string;
-  readonly time: string;
-  readonly figures: PolicyRolledBack['data']['figures'];
-  readonly hadEffect: boolean;
-};
+const rollbackView = PolicyRolledBack.schema.pick({ from: true, to: true, figures: true }).extend({
+  cause: z.enum(['operator', 'automatic']),
+  reason: z.string(),
+  id: z.string(),
+  time: z.string(),
+  hadEffect: z.boolean(),
+});
+type RollbackView = z.output<typeof rollbackView>;
+
+/** The state of a view that was stored. */
+export const policyState = z.object({
+  head: headState,
+  versions: z.array(versionView),
+  rollbacks: z.array(rollbackView),
+  /** reason of the pause after a rollback, by the rollback's id */
+  pauses: z.array(z.tuple([z.string(), z.string()])),
+});
+type PolicyState = z.output<typeof policyState>;
+
+/** Types of the events that the view reads. */
+export const policyTypes: ReadonlySet<string> = new Set<string>([
+  ...headTypes,
+  ...(['policy.trained', 'learning.paused'] as const satisfies readonly ClawLoopEvent['type'][]),
+]);
 
 /** The versions of an adapter, with batch and outcome, and the lineage. */
-export function createPolicyView(adapter: string) {
-  const versions = new Map<number, VersionView>();
-  const rollbacks = new Map<string, RollbackView>();
-  /** reason of the pause after a rollback, by the rollback's id */
-  const pauses = new Map<string, string>();
-  let head: HeadState = initialHead;
-  const byBatch = (batchId: string) => [...versions.values()].find((version) => version.batchId === batchId);
+export function createPolicyView(adapter: string, from?: PolicyState) {
+  const versions = new Map(from?.versions.map((version) => [version.version, { ...version }]));
+  const rollbacks = new Map<string, RollbackView>(from?.rollbacks.map((one) => [one.id, one]));
+  const pauses = new Map(from?.pauses);
+  const head = openHead(from?.head);
+  const numbers = new Map<string, number>();
+  for (const { batchId, version } of versions.values())
+    if (!numbers.has(batchId)) numbers.set(batchId, version);
+  const byBatch = (batchId: string) => versions.get(numbers.get(batchId) ?? -1);
   const on = (event: ClawLoopEvent): void => {
     if (event.subject !== adapter) return;
     if (event.type === 'batch.submitted') {
       const { n, parent, batchId, samples } = event.data;
       if (versions.has(n)) return;
+      if (!numbers.has(batchId)) numbers.set(batchId, n);
       versions.set(n, {
         version: n,
         parent,
@@ -69,7 +94,7 @@ export function createPolicyView(adapter: string) {
     }
     if (event.type === 'policy.promoted') {
       const { batchId, from, reason } = event.data;
-      const state = from === head.head ? 'promoted' : 'not served: parent-rolled-back';
+      const state = from === head.state().head ? 'promoted' : 'not served: parent-rolled-back';
       settle(
         batchId,
         reason === undefined ? state : `${state} after its canary`,
@@ -88,7 +113,7 @@ export function createPolicyView(adapter: string) {
     if (event.type === 'learning.paused' && event.data.rollback !== undefined)
       pauses.set(event.data.rollback, event.data.reason ?? '');
     if (event.type === 'policy.update-failed') settle(event.data.batchId, `failed: ${event.data.reason}`);
-    head = applyHead(head, event);
+    head.on(event);
   };
   const settle = (batchId: string, state: string, detail = '') => {
     const version = byBatch(batchId);
@@ -96,9 +121,9 @@ export function createPolicyView(adapter: string) {
       Object.assign(version, { state, detail });
   };
   const noteRollback = (event: PolicyRolledBack) => {
-    if (head.commands[event.id] || rollbacks.has(event.id)) return;
+    if (head.state().commands[event.id] || rollbacks.has(event.id)) return;
     const { from, to, cause = 'operator', reason = '', figures } = event.data;
-    const hadEffect = applyHead(head, event).head === to;
+    const hadEffect = applyHead(head.state(), event).head === to;
     rollbacks.set(event.id, { id: event.id, time: event.time, from, to, cause, reason, figures, hadEffect });
     const version = versions.get(from);
     if (hadEffect && version?.state === 'promoted')
@@ -107,7 +132,13 @@ export function createPolicyView(adapter: string) {
   return {
     on,
     versions: versions as ReadonlyMap<number, VersionView>,
-    head: () => head,
+    head: (): HeadState => head.state(),
+    state: (): PolicyState => ({
+      head: { canary: null, ...head.state() },
+      versions: [...versions.values()],
+      rollbacks: [...rollbacks.values()],
+      pauses: [...pauses],
+    }),
     /** in log order */
     rollbacks: () => [...rollbacks.values()].map((one) => ({ ...one, pause: pauses.get(one.id) })),
   };

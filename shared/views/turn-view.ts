@@ -3,7 +3,6 @@ import { isHuman } from '../chat/message.ts';
 import { userWords } from '../chat/normalise.ts';
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
-import type { ChatMessage } from '../events/chat-message.ts';
 import type { Disagreement } from '../events/disagreement.ts';
 import type { InteractionCompleted } from '../events/interaction-completed.ts';
 import type { JudgmentReached } from '../events/judgment-reached.ts';
@@ -15,7 +14,8 @@ import { turnOfSample } from '../events/sample-id.ts';
 import type { TurnSkipped } from '../events/turn-skipped.ts';
 import type { VoteCast } from '../events/vote-cast.ts';
 import { defined } from '../lang/defined.ts';
-import { applyHead, type HeadState, initialHead } from '../lineage/head.ts';
+import { headTypes, openHead } from '../lineage/head.ts';
+import { spokenIn, textOf } from './turn-texts.ts';
 
 /** Stage of an interaction on its way to training. */
 export type TurnStage =
@@ -63,6 +63,20 @@ export type TurnView = {
   readonly stage: TurnStage;
 };
 
+/** Types of the events that the views read. */
+export const turnTypes: ReadonlySet<string> = new Set<string>([
+  ...headTypes,
+  ...([
+    'interaction.completed',
+    'turn.completed',
+    'turn.continued',
+    'turn.skipped',
+    'turn.feedback',
+  ] as const),
+  ...(['vote.cast', 'judgment.reached', 'judgment.revised'] as const),
+  ...(['sample.ready', 'sample.dropped', 'policy.trained'] as const),
+]);
+
 type Options = {
   /** Shortens the texts of a turn, for a reader that keeps many turns; default: whole texts. */
   readonly shorten?: (text: string) => string;
@@ -82,11 +96,17 @@ export class TurnViews {
   /** turns that trained, so that the end of a later sample does not hide it */
   readonly #trained = new Map<string, TurnStage>();
   readonly #votesSeen = new Set<string>();
-  readonly #heads = new Map<string, HeadState>();
+  readonly #heads = new Map<string, ReturnType<typeof openHead>>();
 
   constructor({ shorten = (text) => text, changed = () => {} }: Options = {}) {
     this.#shorten = shorten;
     this.#changed = changed;
+  }
+
+  #headOf(adapter: string) {
+    const head = this.#heads.get(adapter) ?? openHead();
+    this.#heads.set(adapter, head);
+    return head;
   }
 
   #update(id: string, changes: Partial<TurnView>): void {
@@ -225,7 +245,7 @@ export class TurnViews {
       case 'policy.promoted':
         this.#endBatch(
           event.data.batchId,
-          promotedStage(event.data, this.#heads.get(event.subject) ?? initialHead),
+          promotedStage(event.data, this.#headOf(event.subject).state().head),
         );
         break;
       case 'policy.rejected':
@@ -233,8 +253,7 @@ export class TurnViews {
         this.#endBatch(event.data.batchId, { kind: 'not-trained', reason: event.data.reason });
         break;
     }
-    if (topicOf(event) === 'training')
-      this.#heads.set(event.subject, applyHead(this.#heads.get(event.subject) ?? initialHead, event));
+    if (topicOf(event) === 'training') this.#headOf(event.subject).on(event);
   };
 }
 
@@ -243,7 +262,7 @@ const isSettled = ({ stage, rule }: TurnView): boolean =>
   !['waiting-for-next-state', 'waiting-for-end-of-session'].includes(stage.kind) || rule !== '';
 
 /** A promotion counts only if its parent is still the head. */
-const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], { head }: HeadState): TurnStage =>
+const promotedStage = ({ batchId, from, to }: PolicyPromoted['data'], head: number): TurnStage =>
   from === head
     ? { kind: 'trained', batchId, version: to }
     : { kind: 'not-trained', reason: 'parent-rolled-back' };
@@ -276,19 +295,6 @@ const stageOf = ({ live, settle }: InteractionCompleted['data']): TurnStage =>
     ? { kind: 'not-trained', reason: 'pinned' }
     : { kind: settle === 'reward' ? 'waiting-for-end-of-session' : 'waiting-for-next-state' };
 
-/** What a person said, without tool results. */
-const spokenIn = (next: readonly ChatMessage[]): string =>
-  next
-    .filter(isHuman)
-    .map((message) => userWords(message) || textOf(message))
-    .join(' ');
-
 /** The person reacted, but the judges heard neither praise nor complaint; perhaps they did not understand. */
 export const isUnheard = ({ score, source, reaction, isPlain }: TurnView): boolean =>
   score === 0 && source === 'votes' && reaction !== '' && !isPlain;
-
-function textOf(message: ChatMessage | undefined): string {
-  const content = message?.content;
-  if (typeof content === 'string') return content;
-  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join(' ');
-}

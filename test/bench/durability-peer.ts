@@ -131,6 +131,7 @@ const deps: ApiDeps = {
   conversations: {
     remember: () => {},
     forget: () => {},
+    deletions: () => [],
     isDeleted: async () => false,
     find: async () => new Map(),
   },

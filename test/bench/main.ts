@@ -1,5 +1,5 @@
-// npm run bench [-- log queue load loop durability recovery policy prompts]: tables of figures, each with a peer measured in
-// the same run.
+// npm run bench [-- log queue load loop durability recovery policy prompts start]: tables of figures, each with a peer
+// measured in the same run.
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';
@@ -9,6 +9,7 @@ import { benchPolicy } from './policy.ts';
 import { benchPrompts } from './prompts/prompts.ts';
 import { benchQueue } from './queue.ts';
 import { benchRecovery } from './recovery.ts';
+import { benchStart } from './start/start.ts';
 
 const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   log: async () => [...(await benchLog()), ...(await benchKafkaLog())],
@@ -19,6 +20,7 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   recovery: benchRecovery,
   policy: benchPolicy,
   prompts: () => benchPrompts(),
+  start: benchStart,
 };
 
 const asked = process.argv.slice(2);

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { isLogError } from '../../shared/log/errors.ts';
-import type { Recorded } from '../../shared/log/event-log.ts';
+import type { Offsets, Recorded } from '../../shared/log/event-log.ts';
 import { eventLogBrokenContract } from './event-log-broken.ts';
 import { echo, feedback, readTopic, started, startedMany, untilLevel } from './event-log-fixtures.ts';
 import { eventLogMembersContract } from './event-log-members.ts';
 import { eventLogProcessContract } from './event-log-process.ts';
 import { eventLogRebuildContract } from './event-log-rebuild.ts';
+import { eventLogSnapshotsContract } from './event-log-snapshots.ts';
 import { eventLogVerifyContract } from './event-log-verify.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
@@ -79,6 +80,36 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await following.done;
       await log.append([started('a', 30)]);
       expect(seen.at(-1)).toBe('a-29');
+    });
+
+    test('a follower of some types gets no others, and another one goes on at its position', async () => {
+      const log = await on.harness.open();
+      const read = async (from: Offsets) => {
+        const ids: string[] = [];
+        const stop = new AbortController();
+        const onRecord = ({ event }: Recorded) => void ids.push(event.id);
+        const types = new Set(['feedback.given']);
+        const following = log.follow('conversations', from, onRecord, stop.signal, types);
+        await following.caughtUp;
+        stop.abort();
+        return { ids, from: Object.fromEntries(following.position().entries()) };
+      };
+      await log.append([
+        started('a', 0),
+        feedback('a', 'f', 'short'),
+        feedback('a', 'g', 'x'.repeat(20_000)),
+      ]);
+      await on.harness.inject('conversations', 'b', 'no event at all');
+      await log.append([started('a', 1), started('b', 0)]);
+      const first = await read({});
+      expect(first.ids).toEqual(['f', 'g']);
+      await log.append([
+        ...startedMany(1_200, 3, 2),
+        feedback('a', 'h', 'short'),
+        feedback('b', 'i', 'short'),
+      ]);
+      expect([...(await read(first.from)).ids].sort()).toEqual(['h', 'i']);
+      expect([...(await read({})).ids].sort()).toEqual(['f', 'g', 'h', 'i']);
     });
 
     test('an empty topic is caught up at once; an aborted follower settles every promise', async () => {
@@ -204,4 +235,5 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
   eventLogMembersContract(name, makeHarness);
   eventLogRebuildContract(name, makeHarness);
   eventLogVerifyContract(name, makeHarness);
+  eventLogSnapshotsContract(name, makeHarness);
 }

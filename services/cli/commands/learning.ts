@@ -1,11 +1,11 @@
 import { withLog } from '../../../clients/with-log.ts';
 import { learningFact, trainNowFact } from '../../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { readTopic } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { adaptersToChange } from '../adapters.ts';
 import type { Command } from '../command.ts';
 import { readOptions } from '../options.ts';
+import { readPolicies } from '../policies.ts';
 
 export const learning: Command = {
   name: 'learning',
@@ -24,7 +24,7 @@ export const learning: Command = {
     return withLog(settings, async (log) => {
       const adapters = await adaptersToChange(log, settings);
       for (const adapter of adapters) {
-        const outcome = await actions[action]!(log, { adapter, reason: values.reason });
+        const outcome = await actions[action]!(log, { adapter, reason: values.reason, settings });
         console.log(adapters.length === 1 ? outcome : `${adapter}: ${outcome}`);
       }
       return 0;
@@ -33,7 +33,11 @@ export const learning: Command = {
 };
 
 const SOURCE = 'clawloop/cli';
-type OnAdapter = { readonly adapter: string; readonly reason: string | undefined };
+type OnAdapter = {
+  readonly adapter: string;
+  readonly reason: string | undefined;
+  readonly settings: { readonly dataFolder: string };
+};
 /** Resolves to a report of what it did. */
 type Action = (log: EventLog, on: OnAdapter) => Promise<string>;
 
@@ -46,15 +50,10 @@ const actions: Readonly<Record<string, Action>> = {
     await log.append([learningFact('resume', on, SOURCE)]);
     return 'learning is resumed';
   },
-  now: async (log, { adapter }) => {
-    let after = 0;
-    let paused = false;
-    await readTopic(log, 'training', ({ event }) => {
-      if (event.subject !== adapter) return;
-      if (event.type === 'batch.submitted') after = Math.max(after, event.data.n);
-      if (event.type === 'learning.paused') paused = true;
-      if (event.type === 'learning.resumed') paused = false;
-    });
+  now: async (log, { adapter, settings }) => {
+    const known = (await readPolicies(log, settings)).get(adapter);
+    const after = known?.view.head().n ?? 0;
+    const paused = known?.isPaused() ?? false;
     await log.append([trainNowFact(adapter, after, SOURCE)]);
     const delay = paused ? ', once learning is resumed' : '';
     return `batch ${after + 1} takes the samples there are; if there are none yet, it waits for the first${delay}`;

@@ -3,13 +3,13 @@ import { withLog } from '../../../clients/with-log.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { readTopic } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { readPolicies } from '../policies.ts';
 
 export const policy: Command = {
   name: 'policy',
@@ -39,30 +39,32 @@ export const policy: Command = {
       throw new UsageError(`unknown action '${action}'; one of: list, show, rollback, export`);
     const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
     return withLog(settings, async (log) => {
-      if (action === 'list') return listAll(log, await adaptersOf(log, settings));
+      const read = async (adapter: string) =>
+        (await readPolicies(log, settings)).get(adapter)?.view ?? createPolicyView(adapter);
+      if (action === 'list') return listAll(read, await adaptersOf(log, settings));
       const version = wholeNumber(words[0] ?? '', 'VERSION');
       const adapter = await oneAdapter(log, settings);
-      return action === 'show' ? show(log, adapter, version) : rollback(log, adapter, version, values.reason);
+      if (action === 'show') return show(await read(adapter), version);
+      return rollback(log, () => read(adapter), { adapter, to: version, reason: values.reason });
     });
   },
 };
 
-async function readPolicy(log: EventLog, adapter: string) {
-  const view = createPolicyView(adapter);
-  await readTopic(log, 'training', ({ event }) => view.on(event));
-  return { versions: view.versions, state: view.head(), rollbacks: view.rollbacks() };
-}
+type PolicyView = ReturnType<typeof createPolicyView>;
 
-async function listAll(log: EventLog, adapters: readonly string[]): Promise<number> {
+async function listAll(
+  read: (adapter: string) => Promise<PolicyView>,
+  adapters: readonly string[],
+): Promise<number> {
   for (const [index, adapter] of adapters.entries()) {
     if (adapters.length > 1) console.log(`${index === 0 ? '' : '\n'}${adapter}`);
-    await list(log, adapter);
+    list(await read(adapter));
   }
   return 0;
 }
 
-async function list(log: EventLog, adapter: string): Promise<void> {
-  const { versions, state, rollbacks } = await readPolicy(log, adapter);
+function list({ versions, head, rollbacks }: PolicyView): void {
+  const state = head();
   const served = new Set(lineage(viewOf(state), state.head));
   const mark = (version: number) =>
     version === state.head ? 'head' : served.has(version) ? 'in lineage' : '';
@@ -81,10 +83,10 @@ async function list(log: EventLog, adapter: string): Promise<void> {
   ];
   const columns = ['version', 'parent', 'samples', 'outcome', '', 'verdict', 'KL to base', 'batch formed'];
   console.log(formatTable(columns, rows));
-  for (const rollback of rollbacks) console.log(rollbackLine(rollback));
+  for (const rollback of rollbacks()) console.log(rollbackLine(rollback));
 }
 
-type Rollback = ReturnType<ReturnType<typeof createPolicyView>['rollbacks']>[number];
+type Rollback = ReturnType<PolicyView['rollbacks']>[number];
 
 function rollbackLine({ time, from, to, cause, reason, figures, hadEffect, pause }: Rollback): string {
   const by = cause === 'automatic' ? 'by the verdicts' : 'by an operator';
@@ -96,13 +98,12 @@ function rollbackLine({ time, from, to, cause, reason, figures, hadEffect, pause
   return `${time.slice(0, 19)}  v${from} rolled back to v${to} ${by}${why}${evidence}${effect}${paused}`;
 }
 
-async function show(log: EventLog, adapter: string, version: number): Promise<number> {
-  const { versions, state } = await readPolicy(log, adapter);
+function show({ versions, head }: PolicyView, version: number): number {
   const view = versions.get(version);
   if (view === undefined) throw new UsageError(`no batch made v${version}; see clawloop policy list`);
   const { milliseconds, fingerprint } = view;
   const lines: readonly (readonly [string, string])[] = [
-    ['version', `v${view.version}${state.head === view.version ? ' (head)' : ''}`],
+    ['version', `v${view.version}${head().head === view.version ? ' (head)' : ''}`],
     ['outcome', view.detail === '' ? view.state : `${view.state}: ${view.detail}`],
     ['parent', `v${view.parent}`],
     ['batch', `${view.batchId}, ${view.samples} samples, ${view.time}`],
@@ -119,14 +120,15 @@ async function show(log: EventLog, adapter: string, version: number): Promise<nu
 const metricLines = ({ metrics }: VersionView): readonly (readonly [string, string])[] =>
   Object.entries(metrics).map(([name, value]) => [name, String(Number(value.toPrecision(6)))]);
 
+type Wanted = { readonly adapter: string; readonly to: number; readonly reason: string | undefined };
+
 /** Reads the head again after the append, because a running step may have moved it meanwhile. */
 async function rollback(
   log: EventLog,
-  adapter: string,
-  to: number,
-  reason: string | undefined,
+  read: () => Promise<PolicyView>,
+  { adapter, to, reason }: Wanted,
 ): Promise<number> {
-  const before = (await readPolicy(log, adapter)).state;
+  const before = (await read()).head();
   if (before.versions[to] === undefined)
     throw new UsageError(`v${to} was never served; see clawloop policy list`);
   if (before.head === to) {
@@ -134,7 +136,7 @@ async function rollback(
     return 0;
   }
   await log.append([rollbackFact({ adapter, from: before.head, to, reason }, 'clawloop/cli')]);
-  const after = (await readPolicy(log, adapter)).state;
+  const after = (await read()).head();
   if (after.head !== to) {
     console.log(`rollback not applied: meanwhile the head moved to v${after.head}`);
     return 1;

@@ -4,7 +4,7 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeDisagreement, describeStage, rounded } from '../../../shared/views/describe-turn.ts';
-import { isUnheard, type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
+import { isUnheard, type TurnView, TurnViews, turnTypes } from '../../../shared/views/turn-view.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { formatBlocks } from '../turn-blocks.ts';
@@ -37,7 +37,7 @@ export const turns: Command = {
     const { values, settings } = readOptions(rest, options);
     return withLog(settings, async (log) => {
       const views = new TurnViews();
-      await readAll(log, ({ event }) => views.on(event));
+      await readAll(log, ({ event }) => views.on(event), turnTypes);
       const chosen = [...views.turns.values()]
         .filter((turn) => values.session === undefined || turn.session === values.session)
         .filter((turn) => settings.adapters?.includes(turn.adapter) ?? true)

@@ -20,9 +20,14 @@ async function holdsSession(settings: CliConfig, session: string): Promise<boole
   if (!logExists(settings, dataFolder(settings.dataFolder))) return false;
   let isFound = false;
   await withLog(settings, (log) =>
-    readTopic(log, 'conversations', ({ event }) => {
-      isFound ||= event.type === 'session.started' && event.data.session === session;
-    }),
+    readTopic(
+      log,
+      'conversations',
+      ({ event }) => {
+        isFound ||= event.type === 'session.started' && event.data.session === session;
+      },
+      new Set(['session.started']),
+    ),
   );
   return isFound;
 }

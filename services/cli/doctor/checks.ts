@@ -5,9 +5,10 @@ import { withLog } from '../../../clients/with-log.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
 import { findModelHere } from '../../../shared/hub/find-model.ts';
 import { defined } from '../../../shared/lang/defined.ts';
+import { initialHead } from '../../../shared/lineage/head.ts';
 import { trainingMismatch } from '../../../shared/lineage/training-mismatch.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
-import { readAll, readTopic } from '../../../shared/log/read-topic.ts';
+import { readAll } from '../../../shared/log/read-topic.ts';
 import { openCheckpoint } from '../../../shared/policy/checkpoints/checkpoint.ts';
 import { openBackend } from '../../../shared/policy/executors/backend.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
@@ -16,10 +17,10 @@ import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
-import { createCautions } from '../../../shared/views/cautions.ts';
-import { createPolicyView } from '../../../shared/views/policy-view.ts';
+import { cautionTypes, createCautions } from '../../../shared/views/cautions.ts';
 import { adaptersOf } from '../adapters.ts';
 import { commonSettings } from '../config.ts';
+import { readPolicies } from '../policies.ts';
 
 export type Finding = {
   readonly state: 'ok' | 'note' | 'bad';
@@ -181,15 +182,11 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
   return findingsOfLog(settings, async (log) => {
     const adapters = await adaptersOf(log, settings);
     if (adapters.length < 2) return [];
-    const heads = new Map(adapters.map((name) => [name, createPolicyView(name)]));
-    const loaded = new Map<string, number>();
-    await readTopic(log, 'training', ({ event }) => {
-      heads.get(event.subject)?.on(event);
-      if (event.type === 'policy.loaded') loaded.set(event.subject, event.data.version);
-    });
-    return [...heads].map(([name, view]): Finding => {
-      const { head, open } = view.head();
-      const version = loaded.get(name);
+    const policies = await readPolicies(log, settings);
+    return adapters.map((name): Finding => {
+      const policy = policies.get(name);
+      const { head, open } = policy?.view.head() ?? initialHead;
+      const version = policy?.loaded();
       const served =
         version === undefined ? 'not served yet' : version === head ? 'served' : `v${version} is served`;
       const batch = open === null ? '' : `, training v${open.n}`;
@@ -205,7 +202,7 @@ export async function adapterHeads(settings: CliConfig): Promise<readonly Findin
 export const learningCautions = (settings: CliConfig): Promise<readonly Finding[]> =>
   findingsOfLog(settings, async (log) => {
     const { on, cautions } = createCautions();
-    await readAll(log, ({ event }) => on(event));
+    await readAll(log, ({ event }) => on(event), cautionTypes);
     return cautions().map(({ what, advice }) => ({ state: 'note', what, ...defined({ advice }) }));
   });
 

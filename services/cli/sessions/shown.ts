@@ -1,11 +1,12 @@
 import { withLog } from '../../../clients/with-log.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
+import type { Recorded } from '../../../shared/log/event-log.ts';
 import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
-import { type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
+import { type TurnView, TurnViews, turnTypes } from '../../../shared/views/turn-view.ts';
 
 type Sessions = {
   readonly bySession: ReadonlyMap<string, readonly TurnView[]>;
@@ -19,11 +20,12 @@ const readSessions = (settings: CliConfig): Promise<Sessions> =>
     const views = new TurnViews();
     const closed = new Set<string>();
     const tasks = new Map<string, string>();
-    await readAll(log, ({ event }) => {
+    const onRecord = ({ event }: Recorded): void => {
       views.on(event);
       if (event.type === 'session.closed') closed.add(event.data.session);
       if (event.type === 'session.started') tasks.set(event.data.session, event.data.task ?? '');
-    });
+    };
+    await readAll(log, onRecord, new Set([...turnTypes, 'session.closed', 'session.started']));
     const withTurns = Map.groupBy(views.turns.values(), (turn) => turn.session || '(not known yet)');
     const bySession = new Map<string, readonly TurnView[]>(withTurns);
     for (const session of tasks.keys()) if (!withTurns.has(session)) bySession.set(session, []);

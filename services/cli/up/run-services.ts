@@ -1,20 +1,20 @@
 import { rm } from 'node:fs/promises';
-import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted } from '../../../shared/lang/async.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
-import { createCautions } from '../../../shared/views/cautions.ts';
+import type { Caution } from '../../../shared/views/cautions.ts';
 import { commandFlags } from '../config.ts';
 import { demoNote } from '../real-work.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from './banner.ts';
+import { followStatus } from './follow-status.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { openLiveLine } from './live-line.ts';
 import type { UpPlan } from './plan.ts';
 import { waitUntilListening, waitUntilReady, withKeysOf } from './readiness.ts';
 import { writeRunning } from './running.ts';
-import { createStatus, formatStatus } from './status.ts';
+import { formatStatus } from './status.ts';
 import { stepProgressOf } from './step-progress.ts';
 import { type Supervised, type SupervisorEvents, supervise } from './supervisor.ts';
 
@@ -23,7 +23,13 @@ const CAUTION_INTERVAL_MS = 5_000;
 
 /** Runs all services until `stop` aborts or one of them refuses to run. Resolves to the exit code. */
 export async function runServices(plan: UpPlan, log: EventLog, stop: AbortController): Promise<number> {
-  const status = createStatus(plan.common.adapters);
+  const followed = await followStatus({
+    log,
+    snapshots: plan.data.snapshots,
+    adapters: plan.common.adapters,
+    signal: stop.signal,
+  });
+  const { status } = followed;
   let isReady = false;
   let exitCode = 0;
   const live = openLiveLine(process.stdout, () =>
@@ -46,12 +52,7 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
       else fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE);
     },
   });
-  const cautions = watchCautions(live.print);
-  const observe = (event: ClawLoopEvent) => {
-    status.on(event);
-    cautions.on(event);
-  };
-  const following = followAll(log, observe, stop.signal);
+  const watched = watchCautions(followed.cautions, live.print);
   live.print(`starting; the services write their logs to ${plan.data.serviceLogs}`);
   waitUntilReady(plan.endpoint, stop.signal).then(
     async () => {
@@ -66,11 +67,11 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
   );
 
   await aborted(stop.signal);
-  cautions.stop();
+  watched.stop();
   live.close();
   process.stdout.write('stopping ...\n');
   await Promise.all(supervised.map((service) => service.stop()));
-  await following;
+  await followed.close();
   await log.close();
   await rm(plan.data.running, { force: true });
   return exitCode;
@@ -113,8 +114,7 @@ function recordPids({ data, endpoint, health }: UpPlan, complain: (line: string)
 }
 
 /** Prints each caution once. */
-function watchCautions(print: (line: string) => void) {
-  const { on, cautions } = createCautions();
+function watchCautions(cautions: () => readonly Caution[], print: (line: string) => void) {
   const printed = new Set<string>();
   const timer = setInterval(() => {
     for (const { id, what, advice } of cautions()) {
@@ -123,21 +123,10 @@ function watchCautions(print: (line: string) => void) {
       print(`note: ${what}${advice === undefined ? '' : `\n      -> ${advice}`}`);
     }
   }, CAUTION_INTERVAL_MS);
-  return { on, stop: () => clearInterval(timer) };
+  return { stop: () => clearInterval(timer) };
 }
 
 const notesAtStart = ({ isFirstStart, common, engine }: UpPlan): readonly string[] =>
   [isFirstStart ? demoNote(common.model, engine) : undefined, unmeasuredNote(common.model)].filter(
     (note) => note !== undefined,
   );
-
-async function followAll(
-  log: EventLog,
-  on: (event: ClawLoopEvent) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const followings = (['conversations', 'turns', 'training'] as const).map((topic) =>
-    log.follow(topic, {}, ({ event }) => on(event), signal),
-  );
-  await Promise.allSettled(followings.map((following) => following.done));
-}

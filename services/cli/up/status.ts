@@ -1,4 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { countIds, createRecent } from '../../../shared/lang/recent.ts';
+import type { StatusState } from './status-state.ts';
 import type { StepProgress } from './step-progress.ts';
 
 export type LoopStatus = {
@@ -27,53 +29,99 @@ type AdapterStatus = {
   readonly served: number;
 };
 
-/** The counters of the live line, folded from all topics. It counts ids, so that a copy in the log counts once. */
-export function createStatus(adapters: readonly string[]) {
-  const interactions = new Set<string>();
-  const turns = new Set<string>();
-  const skipped = new Set<string>();
-  const verdicts = new Map<string, number | null>();
-  const byAdapter = new Map(adapters.map((adapter) => [adapter, createAdapterStatus(adapter)]));
+/** Types of the events that the counters come from. */
+export const statusTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
+  ...(['interaction.completed', 'turn.completed', 'turn.skipped'] as const),
+  ...(['judgment.reached', 'judgment.revised', 'sample.ready', 'sample.dropped'] as const),
+  ...(['batch.submitted', 'policy.canary-started', 'policy.loaded', 'policy.promoted'] as const),
+  ...(['policy.rejected', 'policy.update-failed', 'learning.paused', 'learning.resumed'] as const),
+]);
+
+/** Ids that are remembered, so that a copy in the log counts once. */
+const REMEMBERED = 10_000;
+
+/** The counters of the live line, folded from all topics. `from`: goes on from a stored state. */
+export function createStatus(adapters: readonly string[], from?: StatusState) {
+  const interactions = countIds(REMEMBERED, from?.interactions);
+  const turns = countIds(REMEMBERED, from?.turns);
+  const skipped = countIds(REMEMBERED, from?.skipped);
+  const verdicts = countVerdicts(from?.verdicts);
+  const byAdapter = new Map(
+    adapters.map((adapter) => [adapter, createAdapterStatus(adapter, from?.adapters[adapter])]),
+  );
   let progress: StepProgress | undefined;
   const on = (event: ClawLoopEvent): void => {
     if (event.type === 'interaction.completed' && event.data.live) interactions.add(event.id);
     if (event.type === 'turn.completed') turns.add(event.data.turnId);
     if (event.type === 'turn.skipped') skipped.add(event.data.turnId);
-    if (event.type === 'judgment.reached' && !verdicts.has(event.data.turnId))
-      verdicts.set(event.data.turnId, event.data.score);
+    if (event.type === 'judgment.reached') verdicts.reach(event.data.turnId, event.data.score);
     if (event.type === 'judgment.revised' && event.data.score !== null)
-      verdicts.set(event.data.turnId, event.data.score);
+      verdicts.revise(event.data.turnId, event.data.score);
     byAdapter.get(event.subject)?.on(event);
   };
-  const status = (): LoopStatus => {
-    const scores = [...verdicts.values()];
-    return {
-      interactions: interactions.size,
-      turns: turns.size,
-      skipped: skipped.size,
-      verdicts: scores.length,
-      good: scores.filter((score) => score !== null && score > 0).length,
-      bad: scores.filter((score) => score !== null && score < 0).length,
-      neither: scores.filter((score) => score === 0).length,
-      unavailable: scores.filter((score) => score === null).length,
-      adapters: [...byAdapter.values()].map((adapterStatus) => adapterStatus.status(progress)),
-    };
-  };
+  const status = (): LoopStatus => ({
+    interactions: interactions.count(),
+    turns: turns.count(),
+    skipped: skipped.count(),
+    ...verdicts.counts(),
+    adapters: [...byAdapter.values()].map((adapterStatus) => adapterStatus.status(progress)),
+  });
   const onStep = (reported: StepProgress): void => {
     progress = reported;
   };
-  return { on, onStep, status };
+  const state = (): StatusState => ({
+    interactions: interactions.state(),
+    turns: turns.state(),
+    skipped: skipped.state(),
+    verdicts: verdicts.state(),
+    adapters: Object.fromEntries([...byAdapter].map(([name, adapter]) => [name, adapter.state()])),
+  });
+  return { on, onStep, status, state };
 }
 
-function createAdapterStatus(adapter: string) {
-  const eligible = new Set<string>();
-  const settled = new Set<string>();
-  let openBatch: string | undefined;
-  let onCanary: string | undefined;
-  let paused = false;
-  let served = 0;
+type Verdicts = StatusState['verdicts'];
+type Kind = Exclude<keyof Verdicts, 'recent'>;
+const kindOf = (score: number | null): Kind =>
+  score === null ? 'unavailable' : score > 0 ? 'good' : score < 0 ? 'bad' : 'neither';
+
+function countVerdicts(from: Verdicts = { good: 0, bad: 0, neither: 0, unavailable: 0, recent: [] }) {
+  const { recent: known, ...counts } = from;
+  const recent = createRecent(REMEMBERED, known);
+  let reached = counts.good + counts.bad + counts.neither + counts.unavailable;
+  const add = (turnId: string, score: number | null): void => {
+    counts[kindOf(score)] += 1;
+    reached += 1;
+    recent.set(turnId, score);
+  };
+  return {
+    reach: (turnId: string, score: number | null): void => {
+      if (!recent.has(turnId)) add(turnId, score);
+    },
+    /** The earlier verdict of a turn that is no longer remembered stays. */
+    revise: (turnId: string, score: number): void => {
+      const before = recent.get(turnId);
+      if (before === undefined) {
+        if (reached < REMEMBERED) add(turnId, score);
+        return;
+      }
+      counts[kindOf(before)] -= 1;
+      counts[kindOf(score)] += 1;
+      recent.set(turnId, score);
+    },
+    counts: () => ({ ...counts, verdicts: reached }),
+    state: (): Verdicts => ({ ...counts, recent: recent.entries().map(([id, score]) => [id, score]) }),
+  };
+}
+
+function createAdapterStatus(adapter: string, from?: StatusState['adapters'][string]) {
+  const eligible = new Set(from?.eligible);
+  const settled = createRecent(
+    REMEMBERED,
+    from?.settled.map((id) => [id, true] as const),
+  );
+  let { openBatch, onCanary, paused, served } = from ?? newAdapter;
   const settle = (sampleId: string): void => {
-    settled.add(sampleId);
+    settled.set(sampleId, true);
     eligible.delete(sampleId);
   };
   const on = (event: ClawLoopEvent): void => {
@@ -98,8 +146,16 @@ function createAdapterStatus(adapter: string) {
     served,
     progress: progress?.batch === openBatch ? progress : undefined,
   });
-  return { on, status };
+  const state = () => ({
+    eligible: [...eligible],
+    settled: settled.entries().map(([id]) => id),
+    ...{ openBatch, onCanary, paused, served },
+  });
+  return { on, status, state };
 }
+
+type Fresh = Pick<StatusState['adapters'][string], 'openBatch' | 'onCanary' | 'paused' | 'served'>;
+const newAdapter: Fresh = { openBatch: undefined, onCanary: undefined, paused: false, served: 0 };
 
 type Outcome = Extract<
   ClawLoopEvent,

@@ -1,7 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { VerdictRecorded } from '../../../shared/events/verdict-recorded.ts';
 import { addTally, noTurns, type Tally } from '../../../shared/lineage/evidence.ts';
-import { applyHead, type Canary, type HeadState, initialHead, viewOf } from '../../../shared/lineage/head.ts';
+import { type Canary, openHead, viewOf } from '../../../shared/lineage/head.ts';
 import {
   type CountedOf,
   type CountedVersion,
@@ -32,7 +32,7 @@ export type RunningCanary = {
 export function createVersionWatch() {
   const rows = memoryRows();
   const counted = new Map<number, CountedVersion>();
-  let head: HeadState = initialHead;
+  const lineage = openHead();
   let running: RunningCanary | undefined;
   /** First version that is watched: later than the last choice of a head, and no older than the log promises. */
   let first = 0;
@@ -58,14 +58,15 @@ export function createVersionWatch() {
     if (version === canary.from) running = { ...running, parent: addTally(parent, one) };
   };
   const startStretch = (from: number, to: number): void => {
-    if (head.head !== to || of(to).since !== to) return;
-    const view = viewOf(head);
+    if (lineage.state().head !== to || of(to).since !== to) return;
+    const view = viewOf(lineage.state());
     counted.set(to, { ...of(to), ...stretchAfter(view, { from, to }, of) });
     first = Math.max(first, oldestWatched(view, to));
   };
   const on = (event: ClawLoopEvent, recorded: number): void => {
-    const isCopy = head.commands[event.id] === true;
-    head = applyHead(head, event);
+    const isCopy = lineage.state().commands[event.id] === true;
+    lineage.on(event);
+    const head = lineage.state();
     if (isCopy) return;
     if (event.type === 'verdict.recorded') count({ ...event, recorded });
     if (event.type === 'policy.promoted') startStretch(event.data.from, event.data.to);
@@ -75,6 +76,6 @@ export function createVersionWatch() {
     if (canary?.batchId !== running?.canary.batchId)
       running = canary && { canary, since: recorded, parent: noTurns, candidate: noTurns };
   };
-  const watched = () => watchedVersions(viewOf(head), first, of);
+  const watched = () => watchedVersions(viewOf(lineage.state()), first, of);
   return { on, watched, canary: (): RunningCanary | undefined => running };
 }

@@ -13,6 +13,7 @@ const follow = (following: Partial<Following>): Pick<EventLog, 'follow' | 'ends'
   follow: () => ({
     caughtUp: Promise.resolve(),
     reachEnd: async () => {},
+    position: () => [0],
     done: Promise.resolve(),
     ...following,
   }),

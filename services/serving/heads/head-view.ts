@@ -2,9 +2,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted, withDeadline } from '../../../shared/lang/async.ts';
-import { applyHead, type HeadState, initialHead, servedCanary } from '../../../shared/lineage/head.ts';
+import {
+  type HeadState,
+  headTypes,
+  initialHead,
+  openHead,
+  servedCanary,
+} from '../../../shared/lineage/head.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import type { EventLog } from '../../../shared/log/event-log.ts';
+import type { EventLog, Offsets } from '../../../shared/log/event-log.ts';
 import type { PolicyVersion } from '../generation.ts';
 
 /** The lineage of one adapter, as far as this process has read it. */
@@ -17,6 +23,7 @@ export type AdapterHead = {
   readonly wasServed: (version: number) => boolean;
   /** Number of the last batch; 0: none. */
   readonly lastBatch: () => number;
+  readonly state: () => HeadState;
   /** Calls the listener when the view is caught up, and then whenever the head changes. */
   readonly onHead: (listener: (head: PolicyVersion) => void) => void;
   /** Calls the listener when the view is caught up, and then whenever a canary starts or ends; undefined: none. */
@@ -31,6 +38,8 @@ export type HeadView = {
   /** @throws Error for an adapter that is not served */
   readonly of: (adapter: string) => AdapterHead;
   readonly isCaughtUp: () => boolean;
+  /** How far the view has read, per partition. */
+  readonly position: () => readonly number[];
   /**
    * Number of records that the view has not read yet, including transaction markers; undefined: the log is
    * unavailable.
@@ -52,33 +61,44 @@ type Options = {
   /** folder of an adapter's checkpoints */
   readonly checkpointsOf: (adapter: string) => string;
   readonly signal: AbortSignal;
-  /** Receives every event of `training` that the view reads. */
+  /** Receives every event of `training` that the view reads: of these types, and those that change a head. */
   readonly onEvent?: (event: ClawLoopEvent) => void;
+  readonly types?: ReadonlySet<string>;
+  /** The states of all served adapters, and the offsets up to which they are folded; default: the beginning. */
+  readonly from?: HeadsRead | undefined;
+};
+
+type HeadsRead = {
+  readonly offsets: Offsets;
+  readonly heads: Readonly<Record<string, HeadState>>;
 };
 
 const LONGEST_WAIT_MS = 2_000;
 /** ms to read a metric */
 const SCRAPE_MS = 500;
 
-export function followHead({ log, adapters, checkpointsOf, signal, onEvent }: Options): HeadView {
-  const heads = new Map(adapters.map((name) => [name, adapterHead(name, checkpointsOf(name))]));
+export function followHead(options: Options): HeadView {
+  const { log, adapters, checkpointsOf, signal, onEvent, types = headTypes, from } = options;
+  const heads = new Map(
+    adapters.map((name) => [name, adapterHead(name, checkpointsOf(name), from?.heads[name])]),
+  );
   let caughtUp = false;
   let stopped: string | undefined;
-  const next = new Map<number, number>();
   const following = log.follow(
     'training',
-    {},
-    ({ event, at }) => {
-      next.set(at.partition, at.offset + 1);
+    from?.offsets ?? {},
+    ({ event }) => {
       onEvent?.(event);
       heads.get(event.subject)?.apply(event);
     },
     signal,
+    new Set([...headTypes, ...types]),
   );
   const behind = async (): Promise<number | undefined> => {
     const ends = await log.ends('training').catch(() => undefined);
     if (ends === undefined) return undefined;
-    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next.get(partition) ?? 0)), 0);
+    const next = following.position();
+    const left = ends.reduce((sum, end, partition) => sum + Math.max(0, end - (next[partition] ?? 0)), 0);
     if (left === 0) return 0;
     // if only transaction markers are left, the end is reached immediately
     const reached = following.reachEnd().then(
@@ -99,6 +119,7 @@ export function followHead({ log, adapters, checkpointsOf, signal, onEvent }: Op
       return head;
     },
     isCaughtUp: () => caughtUp,
+    position: following.position,
     behind: () => withDeadline(behind(), SCRAPE_MS, () => undefined),
     caughtUp: whenCaughtUp,
     reachEnd: () => withDeadline(following.reachEnd(), LONGEST_WAIT_MS, () => {}),
@@ -117,13 +138,13 @@ type FoldedHead = AdapterHead & {
   readonly catchUp: () => void;
 };
 
-function adapterHead(name: string, checkpoints: string): FoldedHead {
-  let state: HeadState = initialHead;
+function adapterHead(name: string, checkpoints: string, from?: HeadState): FoldedHead {
+  const lineage = openHead(from);
   let caughtUp = false;
   const listeners: ((head: PolicyVersion) => void)[] = [];
   const canaryListeners: ((canary: ServedCanary | undefined) => void)[] = [];
   const find = (version: number): PolicyVersion | undefined => {
-    const row = state.versions[version];
+    const row = lineage.state().versions[version];
     if (version === 0) return { version: 0 };
     if (row?.checkpoint == null || row.digest == null) return undefined;
     return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
@@ -132,12 +153,12 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
   const isKept = (policy: PolicyVersion | undefined): boolean =>
     policy !== undefined &&
     (policy.adapter === undefined || existsSync(policy.adapter.folder) || isUnavailable(checkpoints));
-  const head = (): PolicyVersion => find(state.head) ?? { version: 0 };
+  const head = (): PolicyVersion => find(lineage.state().head) ?? { version: 0 };
   const notify = () => {
     for (const listener of listeners) listener(head());
   };
   const canary = (): ServedCanary | undefined => {
-    const started = servedCanary(state);
+    const started = servedCanary(lineage.state());
     if (started === undefined) return undefined;
     const { to, checkpoint, digest, share } = started;
     const adapter = { name, folder: join(checkpoints, checkpoint), digest };
@@ -153,12 +174,13 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       return isKept(policy) ? policy : undefined;
     },
     kept: () =>
-      Object.keys(state.versions)
+      Object.keys(lineage.state().versions)
         .map(Number)
         .filter((version) => isKept(find(version)))
         .sort((a, b) => a - b),
-    wasServed: (version) => state.versions[version] !== undefined,
-    lastBatch: () => state.n,
+    wasServed: (version) => lineage.state().versions[version] !== undefined,
+    lastBatch: () => lineage.state().n,
+    state: lineage.state,
     onHead: (listener) => {
       listeners.push(listener);
       if (caughtUp) listener(head());
@@ -168,8 +190,9 @@ function adapterHead(name: string, checkpoints: string): FoldedHead {
       if (caughtUp) listener(canary());
     },
     apply: (event) => {
-      const before = state;
-      state = applyHead(state, event);
+      const before = lineage.state();
+      lineage.on(event);
+      const state = lineage.state();
       if (!caughtUp) return;
       if (state.head !== before.head) notify();
       if (state.canary !== before.canary || state.head !== before.head) notifyCanary();
@@ -199,6 +222,7 @@ export const onlyBase: Pick<HeadView, 'of' | 'reachEnd'> = {
     kept: () => [0],
     wasServed: (version) => version === 0,
     lastBatch: () => 0,
+    state: () => initialHead,
     onHead: (listener) => listener({ version: 0 }),
     onCanary: (listener) => listener(undefined),
   }),

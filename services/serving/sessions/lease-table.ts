@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { EnvironmentLeased } from '../../../shared/events/environment-leased.ts';
 
@@ -25,7 +26,21 @@ export type LeaseTable = {
   readonly of: (lane: string) => Lease | undefined;
   /** live ones, oldest first */
   readonly live: () => readonly Lease[];
+  readonly state: () => LeasesState;
 };
+
+/** Leases to be stored; the released ones in the order of their release, after the live ones. */
+export const leasesState = z.array(
+  z.object({
+    ...{ lane: z.string(), key: z.string(), session: z.string(), environment: z.string(), task: z.string() },
+    ...{ attempt: z.int(), host: z.string(), leasedAt: z.string(), expiresAt: z.number(), ttlMs: z.number() },
+    actions: z.int(),
+    reward: z.number().nullable().optional(),
+    released: z.enum(['client', 'expiry']).optional(),
+    calls: z.array(z.string()),
+  }),
+);
+type LeasesState = z.output<typeof leasesState>;
 
 type Row = { -readonly [Name in keyof Omit<Lease, 'actions'>]: Lease[Name] } & {
   /** ids of actions; emptied at the release */
@@ -41,14 +56,22 @@ export const leaseEventTypes: ReadonlySet<string> = new Set([
   'environment.released',
 ]);
 
-export function createLeaseTable({ most = 1_000 } = {}): LeaseTable {
-  const rows = new Map<string, Row>();
-  const released = new Set<string>();
+type TableOptions = { readonly most?: number; readonly from?: LeasesState | undefined };
+
+export function createLeaseTable({ most = 1_000, from = [] }: TableOptions = {}): LeaseTable {
+  const rows = new Map(
+    from.map(({ actions, calls, ...lease }) => [
+      lease.lane,
+      { ...lease, calls: new Set(calls), acted: actions } as Row,
+    ]),
+  );
+  const released = new Set(from.filter((lease) => lease.released !== undefined).map(({ lane }) => lane));
   const onLeased = ({ time, data }: EnvironmentLeased): void => {
     if (rows.has(data.lane)) return;
     const expiresAt = Date.parse(data.expiresAt);
-    rows.set(data.lane, {
-      ...data,
+    const { lane, key, session, environment, task, attempt, host } = data;
+    rows.set(lane, {
+      ...{ lane, key, session, environment, task, attempt, host },
       leasedAt: time,
       expiresAt,
       ttlMs: expiresAt - Date.parse(time),
@@ -83,6 +106,11 @@ export function createLeaseTable({ most = 1_000 } = {}): LeaseTable {
     of: (lane) => {
       const row = rows.get(lane);
       return row && shown(row);
+    },
+    state: () => {
+      const live = [...rows.values()].filter((row) => row.released === undefined);
+      const stored = (row: Row) => ({ ...shown(row), calls: [...row.calls] });
+      return [...live, ...[...released].map((lane) => rows.get(lane)!)].map(stored);
     },
     live: () => [...rows.values()].filter((row) => row.released === undefined).map(shown),
   };

@@ -144,6 +144,7 @@ test('the same holds if the log is unreadable or written by a newer version', as
       follow: () => ({
         caughtUp: Promise.reject(error),
         reachEnd: () => Promise.reject(error),
+        position: () => [0],
         done: Promise.reject(error),
       }),
     },

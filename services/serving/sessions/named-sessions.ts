@@ -1,7 +1,6 @@
 import type { SessionClosed } from '../../../shared/events/session-closed.ts';
-import type { SessionOpened } from '../../../shared/events/session-opened.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import type { EventLog, Heading } from '../../../shared/log/event-log.ts';
+import type { EventLog, Heading, Offsets } from '../../../shared/log/event-log.ts';
 import { createReachEnd } from '../reach-end.ts';
 import { laneOf } from './lane.ts';
 
@@ -17,11 +16,26 @@ export type NamedSessions = {
    * which the session may be.
    */
   readonly lanesOf: (keyId: string, session: string) => Promise<readonly string[]>;
+  /** How far `turns` is read, per partition. */
+  readonly position: () => readonly number[];
+  readonly isCaughtUp: () => boolean;
+  /** To be stored: what `turns` says. */
+  readonly opened: () => OpenedState;
+  /** To be stored: what `conversations` says, the lanes separated by spaces. */
+  readonly answered: () => string;
   /** Call this when the end of a session is recorded, before it is in the log. */
   readonly ended: (keyId: string, session: string) => void;
   /** Rejects if following the log fails. */
   readonly done: Promise<void>;
 };
+
+/** Lanes and epochs of open sessions. */
+type OpenedState = readonly {
+  readonly key: string;
+  readonly session: string;
+  readonly lane: string;
+  readonly epoch: string;
+}[];
 
 type Options = {
   readonly log: Pick<EventLog, 'follow'>;
@@ -33,6 +47,11 @@ type Options = {
   readonly outboxDepth: () => number;
   /** limit of remembered lanes with an answer after the latest end; the oldest are dropped */
   readonly most?: number;
+  readonly from?: {
+    readonly offsets?: Offsets | undefined;
+    readonly opened?: OpenedState | undefined;
+    readonly answered?: string | undefined;
+  };
 };
 
 const MOST_LANES = 2 ** 18;
@@ -43,20 +62,27 @@ const openingTypes: ReadonlySet<string> = new Set(['session.opened', 'session.cl
  * while the collector is behind. The events of the collector tell which other sessions are open, and where.
  */
 export function followNamedSessions(options: Options): NamedSessions {
-  const { log, signal, ids, reachEnd, outboxDepth, most = MOST_LANES } = options;
-  const answered = new Set<string>();
+  const { log, signal, ids, reachEnd, outboxDepth, most = MOST_LANES, from = {} } = options;
+  const answered = new Set(from.answered?.split(' ').filter(Boolean));
   const opened = createOpened();
+  for (const one of from.opened ?? []) opened.add(one);
+  let isCaughtUp = false;
   const following = log.follow(
     'turns',
-    {},
+    from.offsets ?? {},
     ({ event }) => {
       if (event.type === 'session.opened') opened.add(event.data);
       if (event.type === 'session.closed') opened.remove(event.data);
     },
     signal,
-    ({ type }) => openingTypes.has(type),
+    openingTypes,
   );
-  following.caughtUp.catch(() => {}); // `done` reports the reason
+  following.caughtUp.then(
+    () => {
+      isCaughtUp = true;
+    },
+    () => {}, // `done` reports the reason
+  );
   const reachEndOfTurns = createReachEnd(() => Promise.all([following.caughtUp, following.reachEnd()]));
 
   return {
@@ -76,6 +102,10 @@ export function followNamedSessions(options: Options): NamedSessions {
       if (lanes.length > 0 || isSure) return lanes;
       return [laneOfFirstAnswer(ids, keyId, session) ?? ownLane];
     },
+    position: following.position,
+    isCaughtUp: () => isCaughtUp,
+    opened: opened.all,
+    answered: () => [...answered].join(' '),
     ended: (keyId, session) => {
       answered.delete(laneOf(keyId, session));
       opened.forget(keyId, session);
@@ -95,7 +125,7 @@ function createOpened() {
   const sessions = new Map<string, Map<string, string>>();
   const nameOf = (keyId: string, session: string): string => JSON.stringify([keyId, session]);
   return {
-    add: ({ key, session, lane, epoch }: SessionOpened['data']): void => {
+    add: ({ key, session, lane, epoch }: OpenedState[number]): void => {
       const name = nameOf(key, session);
       sessions.set(name, (sessions.get(name) ?? new Map()).set(lane, epoch));
     },
@@ -107,6 +137,11 @@ function createOpened() {
       if (lanes.size === 0) sessions.delete(name);
     },
     forget: (key: string, session: string): boolean => sessions.delete(nameOf(key, session)),
+    all: (): OpenedState =>
+      [...sessions].flatMap(([name, lanes]) => {
+        const [key, session] = JSON.parse(name) as readonly [string, string];
+        return [...lanes].map(([lane, epoch]) => ({ key, session, lane, epoch }));
+      }),
     lanesOf: (key: string, session: string): readonly string[] => [
       ...(sessions.get(nameOf(key, session))?.keys() ?? []),
     ],

@@ -5,6 +5,7 @@ import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { SessionStarted } from '../../../shared/events/session-started.ts';
 import { createSessionTable, type SessionTable } from './session-table.ts';
+import { sessionsState } from './stored-rows.ts';
 
 const source = 'clawloop/test';
 /** s after the first event */
@@ -347,4 +348,19 @@ test('the steps of an open session are its trainable answers, with place and ans
   ]);
   table.apply(ended('s'));
   expect(table.of('k-s')!.steps()).toEqual([]);
+});
+
+test('a table that goes on from a stored state still knows the answers that were only noted', () => {
+  const skimmed = createSessionTable();
+  const place = { partition: 0, offset: 7 };
+  for (const event of [started('s'), started('t', 1)]) skimmed.apply(event);
+  for (const subject of ['lane-s', 'lane-unknown'])
+    skimmed.wants({ type: 'interaction.completed', subject, at: place }, true);
+  const stored: unknown = JSON.parse(JSON.stringify(skimmed.state()));
+  const table = createSessionTable({ from: sessionsState.parse(stored) });
+  expect(table.of('k-s')).toMatchObject({ interactions: 1 });
+  table.read(table.nextUnread()!, answered('s', 'a'));
+  expect(table.nextUnread()).toBeUndefined();
+  expect(table.of('k-s')).toMatchObject({ interactions: 1, last: 'a', ended: undefined });
+  expect(table.openCount()).toBe(2);
 });

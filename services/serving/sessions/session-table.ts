@@ -18,6 +18,7 @@ import {
   type Session,
   sessionOf,
 } from './session-row.ts';
+import { rowOfStored, type SessionsState, storedOf } from './stored-rows.ts';
 
 export type SessionTable = {
   /** Applies an event. A repeated event, from this process and then from the log, has no further effect. */
@@ -42,6 +43,8 @@ export type SessionTable = {
   readonly usualAnswers: () => number;
   /** Latest first. */
   readonly list: (keyId: string) => readonly Session[];
+  /** To be stored. */
+  readonly state: () => SessionsState;
 };
 
 const types: ReadonlySet<string> = new Set([
@@ -55,18 +58,27 @@ type TableOptions = {
   readonly most?: number;
   /** follow only the sessions of this session key; default: all */
   readonly only?: string;
+  /** a stored state, to go on from */
+  readonly from?: SessionsState | undefined;
 };
 
 /**
  * Sessions as a fold of `conversations`, in memory: the open ones, and the latest `most` of those that ended. A key is
  * sent only when its session is in the log, so a session that is not in the table is not open.
  */
-export function createSessionTable({ most = 1_000, only }: TableOptions = {}): SessionTable {
+export function createSessionTable({ most = 1_000, only, from }: TableOptions = {}): SessionTable {
   const byLane = new Map<string, Row>();
   const byKey = new Map<string, Row>();
   const ended = createEndedRows<Row>(most);
   const noted = createNotedAnswers();
-  const usual = createUsualAnswers();
+  const usual = createUsualAnswers(from?.counts);
+  for (const stored of from?.rows ?? []) {
+    const row = rowOfStored(stored);
+    byLane.set(row.fixed.lane, row);
+    if (stored.isLatest) byKey.set(row.fixed.sessionKey, row);
+    noted.restore(row);
+  }
+  for (const lane of from?.ended ?? []) ended.add(byLane.get(lane)!);
 
   const moveToEnded = (row: Row, end: NonNullable<Session['ended']>) => {
     row.ended = end;
@@ -133,6 +145,11 @@ export function createSessionTable({ most = 1_000, only }: TableOptions = {}): S
     open: () => [...byLane.values()].filter((row) => row.ended === undefined).map(openRowOf),
     endedSince: (time) => ended.all().flatMap((row) => endedRowOf(row, time) ?? []),
     usualAnswers: usual.mean,
+    state: () => ({
+      rows: [...byLane.values()].map((row) => storedOf(row, byKey.get(row.fixed.sessionKey) === row)),
+      ended: ended.all().map(({ fixed }) => fixed.lane),
+      counts: usual.counts(),
+    }),
     list: (keyId) =>
       [...byLane.values()]
         .filter(({ fixed }) => fixed.keyId === keyId)
@@ -162,6 +179,9 @@ function createNotedAnswers() {
       }
     },
     drop: (row: Row): boolean => rows.delete(row),
+    restore: (row: Row): void => {
+      if (row.unread.length > 0) rows.add(row);
+    },
   };
 }
 
@@ -170,9 +190,10 @@ const AVERAGED = 20;
 /** Assumed answers of a session until one has ended. */
 const FIRST_GUESS = 3;
 
-function createUsualAnswers() {
-  const counts: number[] = [];
+function createUsualAnswers(from: readonly number[] = []) {
+  const counts = [...from];
   return {
+    counts: (): readonly number[] => [...counts],
     add: (count: number): void => {
       counts.push(count);
       if (counts.length > AVERAGED) counts.shift();

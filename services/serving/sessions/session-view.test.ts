@@ -61,6 +61,7 @@ const brokenLog = (following: Partial<ReturnType<EventLog['follow']>>): EventLog
   follow: () => ({
     caughtUp: Promise.resolve(),
     reachEnd: async () => {},
+    position: () => [0],
     done: new Promise(() => {}),
     ...following,
   }),

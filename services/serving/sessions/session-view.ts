@@ -3,12 +3,13 @@ import type { Position } from '../../../shared/events/position.ts';
 import type { ResponseDeleted } from '../../../shared/events/response-deleted.ts';
 import { aborted, createInTurn, doubling, retry } from '../../../shared/lang/async.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
-import type { EventLog, Heading, Recorded } from '../../../shared/log/event-log.ts';
+import type { EventLog, Heading, Offsets, Recorded } from '../../../shared/log/event-log.ts';
 import { readToEnd } from '../../../shared/log/read-topic.ts';
 import { createReachEnd } from '../reach-end.ts';
 import { leaseEventTypes } from './lease-table.ts';
 import type { Session } from './session-row.ts';
 import { createSessionTable, type SessionTable } from './session-table.ts';
+import type { SessionsState } from './stored-rows.ts';
 
 /** The sessions of the session protocol: a fold of `conversations` in memory. */
 export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & {
@@ -18,6 +19,8 @@ export type SessionView = Omit<SessionTable, 'wants' | 'nextUnread' | 'read'> & 
    */
   readonly reachEnd: () => Promise<boolean>;
   readonly isCaughtUp: () => boolean;
+  /** How far the view has read, per partition. */
+  readonly position: () => readonly number[];
   /** Searches the whole log for the last session of a key, which may have ended too long ago for this view. */
   readonly lookUp: (sessionKey: string, keyId?: string) => Promise<Session | undefined>;
   /** Why the view stopped: a newer program version writes the log. */
@@ -35,20 +38,23 @@ type Options = {
   readonly onLease?: (event: ClawLoopEvent) => void;
   /** Called with the heading of each record, before the record is parsed. */
   readonly onHeading?: (heading: Heading) => void;
+  /** A stored state, and the offsets up to which it is folded; default: the beginning. */
+  readonly from?: { readonly offsets: Offsets; readonly sessions: SessionsState } | undefined;
 };
 
 const READ_RETRY_MS = 500;
 const LOOK_UP_LIMIT_MS = 10_000;
 
-export function followSessions({ log, signal, onDeleted, onLease, onHeading }: Options): SessionView {
-  const table = createSessionTable();
+export function followSessions(options: Options): SessionView {
+  const { log, signal, onDeleted, onLease, onHeading, from } = options;
+  const table = createSessionTable({ from: from?.sessions });
   const inTurn = createInTurn();
   let caughtUp = false;
   let stopped: string | undefined;
   let skimmed = true;
   const following = log.follow(
     'conversations',
-    {},
+    from?.offsets ?? {},
     ({ event }) => {
       if (event.type === 'response.deleted') onDeleted?.(event);
       else if (leaseEventTypes.has(event.type)) onLease?.(event);
@@ -72,6 +78,7 @@ export function followSessions({ log, signal, onDeleted, onLease, onHeading }: O
   return {
     ...table,
     isCaughtUp: () => caughtUp,
+    position: following.position,
     reachEnd: createReachEnd(() => Promise.all([whenCaughtUp, following.reachEnd()])),
     // one at a time for each access key, because each look-up reads the whole log
     lookUp: (sessionKey, keyId = '') => inTurn(keyId, () => lookUp(log, sessionKey)),

@@ -1,6 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { sum } from '../../../shared/lang/numbers.ts';
-import { applyHead, type HeadState, initialHead } from '../../../shared/lineage/head.ts';
+import { type HeadState, headTypes, openHead } from '../../../shared/lineage/head.ts';
 
 /** Samples of one adapter that are not in a finished batch. */
 export type WaitingSamples = {
@@ -13,8 +13,19 @@ export type WaitingSamples = {
   readonly trains: () => boolean;
   /** Whether one of the latest samples belongs to this session. */
   readonly hasCome: (session: string) => boolean;
+  readonly state: () => WaitingState;
   /** Versions from this one to the head; undefined: more than `most`, or the version is not in the lineage. */
   readonly ageOf: (version: number, most: number) => number | undefined;
+};
+
+/** The state of the count, to be stored. */
+export type WaitingState = {
+  /** `session`: of a sample that trains with its session */
+  readonly waiting: readonly {
+    readonly id: string;
+    readonly session?: { readonly lane: string; readonly session: string } | undefined;
+  }[];
+  readonly sessions: readonly string[];
 };
 
 type SessionSamples = { readonly lane: string; readonly count: number };
@@ -22,12 +33,18 @@ type SessionSamples = { readonly lane: string; readonly count: number };
 /** Limit of remembered sessions. */
 const REMEMBERED = 10_000;
 
+/** Types of the events that it reads. */
+export const waitingTypes: ReadonlySet<string> = new Set([...headTypes, 'sample.ready', 'sample.dropped']);
+
 /** A fold of `training`, in memory. */
-export function countWaitingSamples(adapter: string): WaitingSamples {
+export function countWaitingSamples(
+  adapter: string,
+  from?: WaitingState & { readonly head: HeadState },
+): WaitingSamples {
   /** the session of each sample that trains with its session; lane and name, because names may repeat across keys */
-  const waiting = new Map<string, { readonly lane: string; readonly session: string } | undefined>();
-  const sessions = new Set<string>();
-  let head: HeadState = initialHead;
+  const waiting = new Map(from?.waiting.map(({ id, session }) => [id, session] as const));
+  const sessions = new Set(from?.sessions);
+  const head = openHead(from?.head);
   const bySession = (): readonly SessionSamples[] => {
     const counts = new Map<string, { readonly lane: string; count: number }>();
     for (const place of waiting.values()) {
@@ -42,9 +59,9 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
   return {
     on: (event) => {
       if (event.subject !== adapter) return;
-      const before = head.open;
-      head = applyHead(head, event);
-      if (before !== null && head.open?.batchId !== before.batchId)
+      const before = head.state().open;
+      head.on(event);
+      if (before !== null && head.state().open?.batchId !== before.batchId)
         for (const { sampleId } of before.samples) waiting.delete(sampleId);
       if (event.type === 'sample.dropped') waiting.delete(event.data.sampleId);
       if (event.type !== 'sample.ready') return;
@@ -59,13 +76,18 @@ export function countWaitingSamples(adapter: string): WaitingSamples {
       return { sessions, single: waiting.size - inSessions };
     },
     bySession,
-    trains: () => head.open !== null,
+    state: () => ({
+      waiting: [...waiting].map(([id, session]) => ({ id, session })),
+      sessions: [...sessions],
+    }),
+    trains: () => head.state().open !== null,
     hasCome: (session) => sessions.has(session),
     ageOf: (version, most) => {
-      let at: number | null | undefined = head.head;
+      const { versions, ...state } = head.state();
+      let at: number | null | undefined = state.head;
       for (let steps = 0; steps <= most && at != null; steps++) {
         if (at === version) return steps;
-        at = head.versions[at]?.parent;
+        at = versions[at]?.parent;
       }
       return undefined;
     },

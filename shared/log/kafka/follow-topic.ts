@@ -31,6 +31,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   const isWanted = ({ key, headers }: RawMessage, at: Position): boolean => {
     const type = headers?.type?.toString('utf8');
     if (wants === undefined || type === undefined) return true;
+    if (typeof wants !== 'function') return wants.has(type);
     return wants({ type, subject: key?.toString('utf8') ?? '', at });
   };
 
@@ -44,9 +45,11 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
           for (const record of records) {
             if (signal.aborted) return;
             const at = { partition, offset: Number(record.offset) };
-            if (!isWanted(record, at)) continue;
-            const body = record.value?.toString('utf8') ?? '';
-            deliver(options, at, { body, time: Number(record.timestamp) });
+            if (isWanted(record, at)) {
+              const body = record.value?.toString('utf8') ?? '';
+              deliver(options, at, { body, time: Number(record.timestamp) });
+            }
+            next.set(partition, at.offset + 1);
           }
           next.set(partition, after);
         }
@@ -65,6 +68,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
 
   return openFollowing(
     {
+      partitions: store.partitions,
       ends: () => store.untilAnswered(() => store.query.offsets(name, 'end'), signal),
       next: (partition) => next.get(partition)!,
       // Do not wait for a pending fetch.

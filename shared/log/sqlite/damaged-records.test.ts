@@ -9,6 +9,7 @@ import { TurnSkipped } from '../../events/turn-skipped.ts';
 import { isLogError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
+import { readToEnd } from '../read-topic.ts';
 import { openSqliteLog, type SqliteLogOptions } from './open-sqlite-log.ts';
 
 const PAGE = 4096;
@@ -123,6 +124,13 @@ test('records of a damaged page go to dead-letters, and the fold continues after
   const expected = Array.from({ length: count }, (_, n) => n).filter((n) => !lost.includes(n));
   expect(copies).toEqual(expected.map((n) => `f${n}`));
   expect(letters.map(({ offset }) => offset)).toEqual(lost);
+  const rejected: number[] = [];
+  const reader = await open({ onRejected: ({ offset }) => rejected.push(offset) });
+  const ids: string[] = [];
+  const onRecord = ({ event }: { readonly event: { readonly id: string } }) => void ids.push(event.id);
+  await readToEnd(reader, 'conversations', onRecord, { wants: new Set(['feedback.given']) });
+  expect(ids).toEqual(expected.map((n) => `f${n}`));
+  expect(rejected).toEqual(lost);
 });
 
 test('offsets of lost records are never used again, and the loss is reported', async () => {

@@ -2,9 +2,13 @@ import type { Topic } from '../../events/define-event.ts';
 import { defined } from '../../lang/defined.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LogDatabase } from './database.ts';
-import type { Commit, Lease, LoadedPartition, StoredPartition } from './protocol.ts';
-import type { PackedRecord, Records } from './records.ts';
+import type { PackedRecord } from './packing.ts';
+import type { Commit, Lease, LoadedPartition, StoredPartition, StoredRow } from './protocol.ts';
+import type { Records } from './records.ts';
 import type { Steps } from './write-queue.ts';
+
+/** Rows of one answer: a partition may have millions, which would all be in memory several times. */
+const ROWS = 5_000;
 
 export type Groups = ReturnType<typeof openGroups>;
 
@@ -18,12 +22,19 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
       if (leased === undefined) return null;
       return {
         position: leased.position as number,
-        rows: statements.rowsOf
-          .all(subscription, partition)
-          .map(({ subject, key, row }) => [subject as string, key as string, row as string] as const),
         settings:
           (statements.lastStretch.get(subscription, partition)?.settings as string | undefined) ?? null,
       };
+    },
+
+    rows: (
+      { subscription, partition, member, generation }: Lease,
+      [subject, key]: readonly [string, string],
+    ): StoredRow[] | null => {
+      if (statements.share.get(subscription, partition, member, generation) === undefined) return null;
+      return statements.rowsAfter
+        .all(subscription, partition, subject, key, ROWS)
+        .map((row) => [row.subject as string, row.key as string, row.row as string] as const);
     },
 
     /** Call inside a transaction. Checks the lease and the position before it writes. */
@@ -95,9 +106,8 @@ function prepareStatements(db: LogDatabase['db']) {
     dropRow: db.prepare(
       'DELETE FROM rows WHERE subscription = ? AND partition = ? AND subject = ? AND key = ?',
     ),
-    rowsOf: db.prepare(
-      'SELECT subject, key, row FROM rows WHERE subscription = ? AND partition = ? ORDER BY subject, key',
-    ),
+    rowsAfter: db.prepare(`SELECT subject, key, row FROM rows
+    WHERE subscription = ? AND partition = ? AND (subject, key) > (?, ?) ORDER BY subject, key LIMIT ?`),
     putStretch: db.prepare(
       'INSERT OR REPLACE INTO stretches (subscription, partition, start, settings) VALUES (?, ?, ?, ?)',
     ),

@@ -15,6 +15,7 @@ import {
   monotonicMs,
   type StoredChange,
   type StoredRecord,
+  type StoredRow,
 } from './protocol.ts';
 import { recordOf } from './record-of.ts';
 import type { Store } from './store.ts';
@@ -36,7 +37,8 @@ export const processPartition = <Settings>(work: LeasedWork<Settings>): Promise<
     {
       takeOver: async () => {
         const loaded = await work.store.call('load', { lease: work.lease });
-        return loaded === null ? undefined : hold(work, loaded);
+        const rows = await loadRows(work);
+        return loaded === null || rows === undefined ? undefined : hold(work, loaded, rows);
       },
       // No space, or a locked file: the log did not change.
       recover: async (error, waitMs) => {
@@ -47,7 +49,24 @@ export const processPartition = <Settings>(work: LeasedWork<Settings>): Promise<
     },
   );
 
-function hold<Settings>(work: LeasedWork<Settings>, loaded: LoadedPartition): OwnedPartition<StoredRecord> {
+/** All rows, of one commit, because no one else commits while the lease is valid. Undefined: it is not. */
+async function loadRows<Settings>({ store, lease }: LeasedWork<Settings>): Promise<ParsedRow[] | undefined> {
+  const all: ParsedRow[] = [];
+  for (let after: readonly [string, string] = ['', '']; ; ) {
+    const rows = await store.call('rows', { lease, after });
+    if (rows === null) return undefined;
+    const last = rows.at(-1);
+    if (last === undefined) return all;
+    all.push(...parsedRows(rows));
+    after = [last[0], last[1]];
+  }
+}
+
+function hold<Settings>(
+  work: LeasedWork<Settings>,
+  loaded: LoadedPartition,
+  rows: readonly ParsedRow[],
+): OwnedPartition<StoredRecord> {
   const { store, fold, lease, stop } = work;
   const { partition } = lease;
   const topic = fold.reads;
@@ -59,7 +78,7 @@ function hold<Settings>(work: LeasedWork<Settings>, loaded: LoadedPartition): Ow
   let { position } = loaded;
   let ahead = fetch(position);
   return {
-    rows: parsedRows(loaded.rows),
+    rows,
     settings: loaded.settings,
     next: async (waitMs) => {
       const records = await ahead;
@@ -123,5 +142,7 @@ function commit<Settings>(
   );
 }
 
-export const parsedRows = (rows: readonly (readonly [string, string, string])[]) =>
-  rows.map(([subject, key, row]) => [subject, key, JSON.parse(row) as unknown] as const);
+type ParsedRow = readonly [subject: string, key: string, row: unknown];
+
+export const parsedRows = (rows: readonly StoredRow[]): ParsedRow[] =>
+  rows.map(([subject, key, row]) => [subject, key, JSON.parse(row) as unknown]);

@@ -49,6 +49,18 @@ export type StoredChain = { readonly from: number; readonly to: number; readonly
 /** `body`: null for a long record, which must be read separately. */
 export type SkimmedRecord = Omit<StoredRecord, 'body' | 'damage'> & { readonly body: string | null };
 
+/** The records of some types from `from` to `to`; the bodies of others are not read. */
+export type Selection = {
+  readonly topic: Topic;
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly types: readonly string[];
+};
+
+/** `next`: the offset after these records, and after those that were left out; below `to` if there is more. */
+export type Selected = { readonly records: readonly StoredRecord[]; readonly next: number };
+
 /** The right to commit for one partition of a group. A newer generation invalidates all older ones. */
 export type Lease = {
   readonly subscription: number;
@@ -60,9 +72,11 @@ export type Lease = {
 /** `row`: JSON; null removes it. */
 export type StoredChange = readonly [subject: string, key: string, row: string | null];
 
+/** `row`: JSON. */
+export type StoredRow = readonly [subject: string, key: string, row: string];
+
 export type LoadedPartition = {
   readonly position: number;
-  readonly rows: readonly (readonly [subject: string, key: string, row: string])[];
   /** JSON of the settings of the last stretch. */
   readonly settings: string | null;
 };
@@ -72,7 +86,7 @@ export type StoredPartition = {
   readonly topic: Topic;
   readonly partition: number;
   readonly position: number;
-  readonly rows: LoadedPartition['rows'];
+  readonly rows: readonly StoredRow[];
 };
 
 export type Commit = {
@@ -98,6 +112,10 @@ export type Calls = {
     request: { topic: Topic; partition: number; from: number; maxRecords: number };
     response: readonly SkimmedRecord[];
   };
+  readonly select: {
+    request: Selection;
+    response: Selected;
+  };
   readonly read: {
     request: { topic: Topic; positions: readonly Position[] };
     response: readonly (StoredRecord | null)[];
@@ -112,6 +130,11 @@ export type Calls = {
   readonly leave: { request: { member: string }; response: null };
   /** null: the lease is no longer valid. */
   readonly load: { request: { lease: Lease }; response: LoadedPartition | null };
+  /** Some rows after this subject and key, ordered by both; []: there are no more. null: as for `load`. */
+  readonly rows: {
+    request: { lease: Lease; after: readonly [subject: string, key: string] };
+    response: readonly StoredRow[] | null;
+  };
   /** false: the lease is no longer valid or the position has moved; nothing was written. */
   readonly commit: { request: Commit & { deadline: number }; response: boolean };
   readonly release: { request: { lease: Lease }; response: null };

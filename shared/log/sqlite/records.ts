@@ -1,59 +1,27 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { type Topic, topics } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
 import { openLink } from '../chain.ts';
 import type { LostRecords } from '../following.ts';
 import { isDamage, type LogDatabase, maxOffsets as offsets } from './database.ts';
+import { bodyOf, type PackedRecord } from './packing.ts';
 import type {
-  NewRecord,
-  RecordColumns,
+  Selected,
+  Selection,
   SkimmedRecord,
   StoredChain,
   StoredLink,
   StoredRecord,
 } from './protocol.ts';
 
-/**
- * Characters. Compressing costs at least 20 µs, twice as much as writing the row, and saves less than a page of
- * the file for a shorter body.
- */
-const compressAbove = 4096;
-/** Level 1 takes 3 µs per KB; the default level takes 5, and saves only a fourteenth more. */
-const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Records per call that are read one at a time after damage. */
 const maxSingleReads = 100;
+/** Limits of one selection, which block the thread: records that it looks at, and those that it takes. */
+const SCANNED_RECORDS = 20_000;
+const SELECTED_RECORDS = 500;
+/** characters of bodies */
+const SELECTED_BYTES = 4 * 2 ** 20;
 /** Longest body, in characters, that `skim` returns: most facts except answers are shorter. */
 const skimmed = 1024;
-
-/**
- * A record ready for its row: a short body as text, a long body as compressed bytes. Packed before the
- * transaction, to keep it short: a transaction blocks all other writers.
- */
-export type PackedRecord = NewRecord;
-
-export function pack({ topic, partition, type, subject, body }: RecordColumns): readonly PackedRecord[] {
-  return topic.map((name, index) => ({
-    topic: name,
-    partition: partition[index]!,
-    type: type[index]!,
-    subject: subject[index]!,
-    body: packed(body[index]!),
-  }));
-}
-
-function packed(body: NewRecord['body']): NewRecord['body'] {
-  if (body.length > compressAbove) return zstdCompressSync(body, compression);
-  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-}
-
-function bodyOf(body: unknown): Pick<StoredRecord, 'body' | 'damage'> {
-  if (typeof body === 'string') return { body };
-  try {
-    return { body: zstdDecompressSync(body as Uint8Array).toString('utf8') };
-  } catch (error) {
-    return { body: '', damage: `cannot be unpacked: ${(error as Error).message}` };
-  }
-}
 
 /** The first free offset of a partition. */
 type PartitionEnd = { readonly topic: Topic; readonly partition: number; readonly end: number };
@@ -226,6 +194,31 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
         }));
       return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
+    /** A damaged record has no type, and is selected. */
+    select: ({ topic, partition, from, to: end, types }: Selection): Selected => {
+      const start = startOf(topic, partition);
+      const to = Math.min(end, from + SCANNED_RECORDS);
+      let next = to;
+      const readRange = () => {
+        const records: StoredRecord[] = [];
+        let bytes = 0;
+        for (const row of statements.ofTypes.iterate(start + from, start + to, JSON.stringify(types))) {
+          const record = stored(row);
+          records.push(record);
+          bytes += record.body.length;
+          if (bytes < SELECTED_BYTES && records.length < SELECTED_RECORDS) continue;
+          next = record.offset + 1;
+          break;
+        }
+        return records;
+      };
+      const nextOf = (record: StoredRecord): StoredRecord => {
+        next = record.offset + 1;
+        return record;
+      };
+      const records = orOneByOne(readRange, { start, from, maxRecords: to - from }, nextOf);
+      return { records: records.filter(({ type }) => type === '' || types.includes(type)), next };
+    },
   };
 }
 
@@ -262,6 +255,10 @@ function prepareStatements(db: LogDatabase['db']) {
     headings: db.prepare(
       `SELECT k, time, type, subject, CASE WHEN typeof(body) = 'text' AND length(body) <= ${skimmed} THEN body END AS body
      FROM records WHERE k >= ? AND k < ? ORDER BY k LIMIT ?`,
+    ),
+    ofTypes: db.prepare(
+      `SELECT k, time, type, subject, body FROM records
+     WHERE k >= ? AND k < ? AND type IN (SELECT value FROM json_each(?)) ORDER BY k`,
     ),
     single: db.prepare('SELECT k, time, type, subject, body FROM records WHERE k = ?'),
     linked: db.prepare(

@@ -14,6 +14,7 @@ import { type Groups, openGroups } from './groups.ts';
 import { inTurns } from './in-turns.ts';
 import { lockHolder } from './lock-holder.ts';
 import { type Membership, openMembership } from './membership.ts';
+import { pack } from './packing.ts';
 import { openPresence } from './presence.ts';
 import {
   type CallName,
@@ -24,7 +25,7 @@ import {
   type ToWorker,
   type WorkerOptions,
 } from './protocol.ts';
-import { openRecords, pack, type Records } from './records.ts';
+import { openRecords, type Records } from './records.ts';
 import { openSignals } from './signals.ts';
 import { openWriteQueue, type Steps, type Touched, type WriteQueue } from './write-queue.ts';
 
@@ -172,6 +173,7 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     fetch: ({ topic, partition, from, maxRecords, maxBytes }) =>
       records.fetch(topic, partition, from, { maxRecords, maxBytes }),
     skim: ({ topic, partition, from, maxRecords }) => records.skim(topic, partition, from, maxRecords),
+    select: records.select,
     read: ({ topic, positions }) => positions.map((at) => records.read(topic, at)),
     ends: ({ topic }) => records.ends(topic),
     chains: ({ topic }) => records.chains(topic),
@@ -184,6 +186,7 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     },
     leave: ({ member }) => membership.leave(member).then(() => null),
     load: ({ lease }) => groups.load(lease),
+    rows: ({ lease, after }) => groups.rows(lease, after),
     release: ({ lease }) => membership.release(lease).then(() => null),
     lag: ({ group }) => groups.lag(group),
     stretches: ({ group }) => groups.stretches(group),

@@ -11,6 +11,13 @@ import { VoteCast } from '../../../shared/events/vote-cast.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 
+export type TurnsShape = {
+  /** tokens of a prompt; default 40 */
+  readonly promptTokens?: number;
+  /** default 50 */
+  readonly lanes?: number;
+};
+
 /** Turns of a session, of a batch, and of an append. */
 const SESSION = 20;
 const BATCH = 100;
@@ -31,18 +38,23 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i % 9
  * Appends as many turns as a busy year has, each with the records that the services would write. Every tenth is
  * skipped; of the others the share of praise grows from version to version.
  */
-export async function appendTurns(log: EventLog, count: number): Promise<void> {
-  for (let from = 0; from < count; from += CHUNK) {
+export async function appendTurns(log: EventLog, count: number, shape: TurnsShape = {}): Promise<void> {
+  const promptIds = numbers(shape.promptTokens ?? 40);
+  const of = { promptIds, lanes: shape.lanes ?? 50 };
+  const chunk = Math.max(1, Math.round((CHUNK * 40) / Math.max(40, promptIds.length)));
+  for (let from = 0; from < count; from += chunk) {
     const events: ClawLoopEvent[] = [];
-    for (let n = from; n < Math.min(count, from + CHUNK); n++) events.push(...turn(n));
+    for (let n = from; n < Math.min(count, from + chunk); n++) events.push(...turn(n, of));
     await log.append(events);
   }
 }
 
-function turn(n: number): readonly ClawLoopEvent[] {
+type Shaped = { readonly promptIds: readonly number[]; readonly lanes: number };
+
+function turn(n: number, { promptIds, lanes }: Shaped): readonly ClawLoopEvent[] {
   const time = new Date(first + n * PACE_MS).toISOString();
   const id = `chatcmpl-${String(n).padStart(6, '0')}`;
-  const lane = `lane-${Math.floor(n / SESSION) % 50}`;
+  const lane = (Math.floor(n / SESSION) % lanes).toString(16).padStart(12, '0');
   const session = `session-${Math.floor(n / SESSION)}`;
   const version = Math.floor(n / BATCH);
   const key = `key-${Math.floor(n / SESSION) % 5}`;
@@ -50,7 +62,7 @@ function turn(n: number): readonly ClawLoopEvent[] {
   const messages = [{ role: 'user' as const, content: `${questions[n % 3]} Number ${n}.` }];
   const answer = { role: 'assistant' as const, content: `Here is what to do, in ${n % 7} steps: `.repeat(4) };
   const tokens = {
-    promptIds: numbers(40),
+    promptIds,
     responseIds: numbers(60),
     logProbs: numbers(60).map((value) => -value / 997),
     effectiveTemperature: 1,
@@ -76,7 +88,7 @@ function turn(n: number): readonly ClawLoopEvent[] {
       finishReason: 'stop',
       disconnected: false,
       timing: { startedAt: time, firstTokenMs: 10, totalMs: 100 },
-      usage: { promptTokens: 40, completionTokens: 60 },
+      usage: { promptTokens: promptIds.length, completionTokens: 60 },
     }),
   });
   if (n % 10 === 9)

@@ -38,7 +38,7 @@ const newId = (api: 'chat' | 'responses' = 'responses') => ids.make('ann', lane,
 type Options = Parameters<typeof openConversations>[0];
 /** Follows the log as serving does. */
 const opened = (options: Partial<Options> = {}, most?: number): Conversations => {
-  const places = createLanePlaces(most);
+  const places = createLanePlaces({ most });
   const conversations = openConversations({
     log,
     ids,

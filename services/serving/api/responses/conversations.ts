@@ -13,6 +13,8 @@ export type Conversations = {
   readonly remember: (responseId: string, stored: StoredResponse) => void;
   /** Removes a response that was deleted here or at another replica. */
   readonly forget: (deleted: ResponseDeleted) => void;
+  /** To be stored: what `forget` was told, as far as it still matters. */
+  readonly deletions: () => DeletionsState;
   /**
    * Whether a replayable answer was deleted, as far as the log has been read.
    * @throws ServingError RESPONSES_UNREADABLE
@@ -30,6 +32,9 @@ export type Conversations = {
   ) => Promise<StoredResponses>;
 };
 
+/** Deleted ids and times, ms since 1970; oldest first. */
+type DeletionsState = readonly (readonly [id: string, at: number])[];
+
 type Options = {
   readonly log: Pick<EventLog, 'follow' | 'read'>;
   readonly ids: Pick<AnswerIds, 'laneOf'>;
@@ -45,6 +50,7 @@ type Options = {
   readonly limitMs?: number;
   /** ms since 1970 */
   readonly now?: () => number;
+  readonly deletions?: DeletionsState | undefined;
 };
 
 const MIB = 2 ** 20;
@@ -60,7 +66,7 @@ const PART_OF_KEY = 4;
 export function openConversations(options: Options): Conversations {
   const { ids, reachEnd, isCaughtUp, mostBytes = 256 * MIB, now = Date.now } = options;
   const cache = createFairCache<StoredResponse>({ bytes: mostBytes, bytesPerOwner: mostBytes / PART_OF_KEY });
-  const deletions = rememberDeletions(now);
+  const deletions = rememberDeletions(now, options.deletions);
   const remember = (id: string, stored: StoredResponse) => {
     const bytes = bytesOf(stored, LARGEST_BYTES);
     if (bytes > LARGEST_BYTES || deletions.has(id)) cache.delete(id);
@@ -80,6 +86,7 @@ export function openConversations(options: Options): Conversations {
       cache.delete(deleted.data.interactionId);
       deletions.add(deleted);
     },
+    deletions: deletions.all,
     isDeleted: async (id) => {
       if (!id.startsWith('resp_')) return false;
       if (!deletions.has(id) && !(await reachEnd()) && !isCaughtUp())
@@ -101,11 +108,12 @@ export function openConversations(options: Options): Conversations {
 }
 
 /** Deleted ids, for as long as their answers can be replayed. The log has all deletions. */
-function rememberDeletions(now: () => number) {
-  const deleted = new Map<string, number>();
+function rememberDeletions(now: () => number, from: DeletionsState = []) {
+  const deleted = new Map<string, number>(from);
   const isOld = (at: number) => now() - at >= REPEATABLE_MS;
   return {
     has: (id: string): boolean => deleted.has(id),
+    all: (): DeletionsState => [...deleted],
     add: ({ data: { interactionId }, time }: ResponseDeleted): void => {
       if (!isOld(Date.parse(time))) deleted.set(interactionId, Date.parse(time));
       for (const [id, at] of deleted) {
