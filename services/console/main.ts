@@ -23,6 +23,8 @@ import { createConsoleServer } from './server.ts';
 const NAMED = 50;
 /** ms between two messages to the pages while turns arrive all the time */
 const MOST_PACE_MS = 2_000;
+/** Changed turns since the last message that are many: more than one person's chat changes at once. */
+const MANY = 20;
 
 lowerPriority();
 const service = await openService('console', ConsoleConfig);
@@ -99,6 +101,7 @@ async function start(): Promise<void> {
     cachedMs: CACHED_MS,
     leastMs: config.refreshMs,
     mostMs: Math.max(config.refreshMs, MOST_PACE_MS),
+    isBusy: () => changed.turns.size >= MANY,
   });
   const tell = async (): Promise<void> => {
     if (live.listeners() === 0 || !pace.isDue()) return;

@@ -41,3 +41,24 @@ test('while changes follow each other, the intervals grow to the longest; after 
   tick(true);
   expect(told.slice(7)).toEqual([20_500, 21_000]);
 });
+
+test('while many changes wait, the longest interval holds from the second message on', () => {
+  let [state, now, isBusy] = [0, 0, true];
+  const pace = createPace(
+    () => String(state),
+    () => now,
+    { cachedMs: 1_000, leastMs: 500, mostMs: 2_000, isBusy: () => isBusy },
+  );
+  const told: number[] = [];
+  const tick = (): void => {
+    now += 500;
+    state += 1;
+    if (pace.isDue() && !pace.isRepeated()) told.push(now);
+  };
+  for (let i = 0; i < 10; i++) tick();
+  expect(told).toEqual([500, 2_500, 4_500]);
+  for (let i = 0; i < 10; i++) tick();
+  isBusy = false;
+  tick();
+  expect(told.slice(3)).toEqual([6_500, 8_500, 10_500]);
+});

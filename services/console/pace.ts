@@ -6,21 +6,26 @@ export type Pace = {
   readonly isRepeated: () => boolean;
 };
 
+type Settings = {
+  readonly cachedMs: number;
+  readonly leastMs: number;
+  readonly mostMs: number;
+  /** Whether many changes wait to be told. */
+  readonly isBusy?: () => boolean;
+};
+
 /**
  * Pages are told when the state changes, and once more `cachedMs` later: what a page reads after the first message
  * may be a value that was computed shortly before the change. While changes follow each other, the pages are told at
- * growing intervals, up to `mostMs`: each message makes every page read again.
+ * growing intervals, up to `mostMs`, and at this interval as long as many changes wait: each message makes every page
+ * read again.
  *
  * @param now ms, monotonic
  */
 export function createPace(
   state: () => string,
   now: () => number,
-  {
-    cachedMs,
-    leastMs,
-    mostMs,
-  }: { readonly cachedMs: number; readonly leastMs: number; readonly mostMs: number },
+  { cachedMs, leastMs, mostMs, isBusy = () => false }: Settings,
 ): Pace {
   let told: string | undefined;
   let at = 0;
@@ -32,7 +37,7 @@ export function createPace(
       const current = state();
       const isNew = current !== told;
       const since = now() - changedAt;
-      if (isNew ? since < wait : repeats || now() - at <= cachedMs) return false;
+      if (isNew ? since < (isBusy() ? mostMs : wait) : repeats || now() - at <= cachedMs) return false;
       if (isNew) {
         wait = since <= 2 * wait ? Math.min(mostMs, 2 * wait) : leastMs;
         changedAt = now();
