@@ -44,7 +44,7 @@ export function answerRefusal(
       return {
         passed: false,
         reason,
-        detail: `${names[figure]} of the answers' answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(base[figure])}, the parent's ${shown(before())}`,
+        detail: `${names[figure]} of the candidate's answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(base[figure])}, the parent's ${shown(before())}`,
         figures: { [figure]: value, limit, base: base[figure], parent: before() },
       };
     }
