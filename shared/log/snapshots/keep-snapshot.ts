@@ -1,3 +1,4 @@
+import { withDeadline } from '../../lang/async.ts';
 import { sum } from '../../lang/numbers.ts';
 import type { ReadUpTo } from './read-so-far.ts';
 import type { SnapshotKind, Snapshots } from './snapshots.ts';
@@ -24,6 +25,8 @@ const BEHIND_MS = 10_000;
 const CAUGHT_UP_MS = 60_000;
 /** ms after which few new records are worth a snapshot too */
 const LONG_MS = 600_000;
+/** ms for the last one: a log that hangs must not keep the process from ending */
+const CLOSE_LIMIT_MS = 500;
 
 /** Stores the state of a view from time to time, and at the end. */
 export function keepSnapshot<State>(options: Options<State>): { readonly close: () => Promise<void> } {
@@ -57,10 +60,13 @@ export function keepSnapshot<State>(options: Options<State>): { readonly close: 
   };
   const timer = setInterval(look, LOOK_MS).unref();
   return {
-    close: async () => {
+    close: () => {
       clearInterval(timer);
-      await saving;
-      if (countOf(upTo()) > stored.count) await save();
+      const last = async (): Promise<void> => {
+        await saving;
+        if (countOf(upTo()) > stored.count) await save();
+      };
+      return withDeadline(last(), CLOSE_LIMIT_MS, () => {});
     },
   };
 }

@@ -8,7 +8,7 @@ import { LearningPaused } from '../../events/learning-paused.ts';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { openSqliteLog } from '../sqlite/open-sqlite-log.ts';
-import { isSnapshotDue } from './keep-snapshot.ts';
+import { isSnapshotDue, keepSnapshot } from './keep-snapshot.ts';
 import { openSnapshots } from './snapshots.ts';
 
 let folder: string;
@@ -109,4 +109,24 @@ test('a state is stored after many records, sooner while the view reads the past
   expect([due(10_000, 100, false), due(9_999, 100, false)]).toEqual([true, false]);
   expect([due(60_000, 100), due(59_999, 100), due(60_000, 99)]).toEqual([true, false, false]);
   expect([due(600_000, 1), due(600_000, 0), due(599_999, 1)]).toEqual([true, false, false]);
+});
+
+const keepCount = (of: Partial<EventLog> = {}) =>
+  keepSnapshot({
+    snapshots: snapshots(of),
+    kind,
+    stored: undefined,
+    upTo: () => stored.upTo,
+    state: () => stored.state,
+    isCaughtUp: () => true,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+
+test('the end stores the latest state, and does not wait for a log that hangs', async () => {
+  await keepCount({ read: () => new Promise(() => {}) }).close();
+  expect(await snapshots().load(kind)).toBeUndefined();
+  await keepCount().close();
+  expect(await snapshots().load(kind)).toEqual(stored);
 });
