@@ -109,7 +109,9 @@ test('every record that is changed in the file breaks the chain', async () => {
 });
 
 test('of nineteen of twenty removed records the others tell that they are missing', () => {
-  const missed = unnoticed('removed, by contents', removals(log));
+  // how often serving loads a version depends on its starts, so no other record tells
+  const others = [...removals(log)].filter(({ type }) => type !== 'policy.loaded');
+  const missed = unnoticed('removed, by contents', others);
   expect(share('removed, by contents'), missed.join('\n')).toBeGreaterThan(0.95);
 });
 
