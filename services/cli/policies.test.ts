@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { topicOf } from '../../shared/events/parse-event.ts';
-import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
+import { countingReads } from '../../shared/log/testing/counting-reads.ts';
 import { randomEvents } from '../../shared/log/testing/random-events.ts';
 import { readPolicies } from './policies.ts';
 
@@ -17,22 +17,14 @@ test.each([1, 2, 3, 4])(
       await log.close();
       await rm(folder, { recursive: true });
     });
-    let read = 0;
-    const counting: EventLog = {
-      ...log,
-      follow: (topic, from, onRecord, signal, wants) => {
-        const counted = (record: Recorded) => {
-          read += 1;
-          onRecord(record);
-        };
-        return log.follow(topic, from, counted, signal, wants);
-      },
-    };
     const policiesIn = async (kept: string) => {
-      read = 0;
+      const counting = countingReads(log);
       await mkdir(join(folder, kept), { recursive: true });
-      const policies = await readPolicies(counting, { dataFolder: join(folder, kept) }, 1);
-      return { read, states: [...policies].map(([name, policy]) => [name, policy.state()]).sort() };
+      const policies = await readPolicies(counting.log, { dataFolder: join(folder, kept) }, 1);
+      return {
+        read: counting.count(),
+        states: [...policies].map(([name, policy]) => [name, policy.state()]).sort(),
+      };
     };
     const events = randomEvents(seed, 300).filter((event) => topicOf(event) === 'training');
     const cuts = [0, 30 + seed, 31 + seed, events.length];

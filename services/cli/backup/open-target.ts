@@ -4,6 +4,7 @@ import { parseJson } from '../../../shared/lang/json.ts';
 import { claimFile } from '../../../shared/runtime/claim.ts';
 import { NotNow } from '../../../shared/runtime/command-errors.ts';
 import { makeParts } from '../../../shared/runtime/make-folder.ts';
+import { megabytes } from '../../../shared/runtime/megabytes.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
 import { writeDurably } from '../../../shared/runtime/write-durably.ts';
 import type { BackupFolder } from './backup-folder.ts';
@@ -77,6 +78,3 @@ export async function requireSpace(path: string, bytes: number): Promise<void> {
       `${path} has ${megabytes(free)} free, but ${megabytes(bytes)} are needed: free disk space, or give another folder`,
     );
 }
-
-const MEGA = 1e6;
-export const megabytes = (bytes: number): string => `${(bytes / MEGA).toFixed(bytes < 10 * MEGA ? 1 : 0)} MB`;

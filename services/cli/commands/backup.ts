@@ -1,13 +1,13 @@
 import { utcNow } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { megabytes } from '../../../shared/runtime/megabytes.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
 import { INTERRUPTED } from '../../../shared/runtime/stop-on-signals.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 import { type BackupFolder, backupFolder } from '../backup/backup-folder.ts';
 import { bytesOf, filesOf, type Manifest, readManifest, recordsIn } from '../backup/manifest.ts';
-import { megabytes } from '../backup/open-target.ts';
 import { findPoint, type Point, readPoints } from '../backup/points.ts';
 import { verifyPoint } from '../backup/read-point.ts';
 import { requireEmbeddedLog, runVisibly } from '../backup/run-visibly.ts';

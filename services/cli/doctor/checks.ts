@@ -15,6 +15,7 @@ import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { diskUse } from '../../../shared/runtime/disk-use.ts';
 import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
+import { megabytes } from '../../../shared/runtime/megabytes.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
 import { cautionTypes, createCautions } from '../../../shared/views/cautions.ts';
@@ -139,7 +140,6 @@ export async function diskGrowth(settings: CliConfig): Promise<readonly Finding[
 
 /** Days for which the disk must last. */
 const SHORT_DAYS = 7;
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 const lasting = (days: number): string => (days > 3650 ? 'for years' : `${Math.floor(days)} days`);
 
 /** ms since 1970 of the oldest record. Where offsets are not dense, the first one may belong to no record. */

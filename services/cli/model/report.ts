@@ -8,10 +8,10 @@ import {
   trainingPeak,
 } from '../../../shared/policy/model/memory-estimate.ts';
 import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
+import { megabytes } from '../../../shared/runtime/megabytes.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 
 const MEGA = 1e6;
-const inMegabytes = (bytes: number): string => `${(bytes / MEGA).toFixed(bytes < 10 * MEGA ? 1 : 0)} MB`;
 
 /** Table rows that describe a model: family, size, vocabulary and so on. */
 export function describeModel(
@@ -53,8 +53,7 @@ export function describeModel(
 /** Memory estimates for serving and training, for an adapter and for all weights. */
 export function describeMemory(config: Checkpoint['config'], kind: Executor['kind'], size: StepSize): string {
   const kinds = (['lora', 'full'] as const).map((training) => estimateMemory(config, size, training));
-  const both = (of: (estimate: MemoryEstimate) => number) =>
-    kinds.map((estimate) => inMegabytes(of(estimate)));
+  const both = (of: (estimate: MemoryEstimate) => number) => kinds.map((estimate) => megabytes(of(estimate)));
   const { step } = kinds[0]!;
   const rows: readonly (readonly string[])[] = [
     ['base weights, in serving and in the trainer', ...both(({ weights }) => weights)],

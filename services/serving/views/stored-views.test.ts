@@ -2,9 +2,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { EventLog, Recorded } from '../../../shared/log/event-log.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSnapshots } from '../../../shared/log/snapshots/snapshots.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { countingReads } from '../../../shared/log/testing/counting-reads.ts';
 import { randomEvents } from '../../../shared/log/testing/random-events.ts';
 import { createLogger } from '../../../shared/runtime/logger.ts';
 import { createAnswerIds } from '../answer/answer-ids.ts';
@@ -24,19 +25,9 @@ afterEach(async () => {
 /** Opens the views as serving does, lets them reach the end of the log, and stores them in `into`. */
 async function viewsAt(into: string, { outbox = 0 } = {}) {
   const stop = new AbortController();
-  let read = 0;
-  const counting: EventLog = {
-    ...log,
-    follow: (topic, from, onRecord, signal, wants) => {
-      const counted = (record: Recorded) => {
-        read += 1;
-        onRecord(record);
-      };
-      return log.follow(topic, from, counted, signal, wants);
-    },
-  };
+  const counting = countingReads(log);
   const views = await openViews({
-    log: counting,
+    log: counting.log,
     snapshots: openSnapshots({ folder: join(folder, into), log }),
     adapters: ['default', 'other'],
     checkpointsOf: () => '/nowhere',
@@ -50,7 +41,7 @@ async function viewsAt(into: string, { outbox = 0 } = {}) {
   await Promise.all([views.head.done, views.sessions.done, views.named.done]);
   const state = stateOf(views);
   await views.close();
-  return { state, read };
+  return { state, read: counting.count() };
 }
 
 /**
