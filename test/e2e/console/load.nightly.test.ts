@@ -146,6 +146,7 @@ describeWithBrowser('the console beside many chats', () => {
     readers.kill('SIGKILL');
     await browser.close();
     expect(at(times['by readers'], 0.5) / at(times.not, 0.5)).toBeLessThan(1.15);
+    expect(at(times['in a browser'], 0.5) / at(times.not, 0.5)).toBeLessThan(1.3);
   });
 
   test('nothing else notices when the console is killed 20 times', async () => {
