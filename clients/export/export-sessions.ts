@@ -1,3 +1,4 @@
+import { bucketAt, isBucketUrl } from '../../shared/bucket/bucket-at.ts';
 import type { CliConfig } from '../../shared/config/cli.ts';
 import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
@@ -5,6 +6,7 @@ import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { INTERRUPTED, stopOnSignals } from '../../shared/runtime/stop-on-signals.ts';
 import { withLog } from '../with-log.ts';
 import { exportTrajectories } from './atif.ts';
+import { bucketWriter } from './bucket-writer.ts';
 import { type ExportStyle, exportLines, exportStyles } from './export-lines.ts';
 import { folderWriter } from './folder-writer.ts';
 import { exportHfRows, type HfRow } from './hf-rows.ts';
@@ -62,7 +64,7 @@ export async function exportSessions(
   const ignoreSignals = stopOnSignals(stop, 'clawloop: stopping; not waiting for more sessions');
   try {
     return await withLog(settings, async (log) => {
-      const writer = await writerOf(flags, encoding);
+      const writer = await writerOf(flags, encoding, settings);
       try {
         return await copySessions(log, selection, writer, { follow: flags.follow === true, stop });
       } finally {
@@ -91,8 +93,15 @@ function encodingOf(style: Style, { format = 'jsonl', out, into, follow }: Expor
   return parquet;
 }
 
-function writerOf({ out, into }: ExportFlags, encoding: Encoding): Promise<LineWriter> | LineWriter {
-  if (into !== undefined) return folderWriter(into, encoding);
+function writerOf(
+  { out, into }: ExportFlags,
+  encoding: Encoding,
+  settings: CliConfig,
+): Promise<LineWriter> | LineWriter {
+  if (into !== undefined)
+    return isBucketUrl(into)
+      ? bucketWriter(bucketAt(into, settings), encoding)
+      : folderWriter(into, encoding);
   if (out !== undefined && encoding !== jsonLines) return wholeFileWriter(out, encoding.encode);
   return out === undefined ? outputWriter : fileWriter(out);
 }
@@ -126,8 +135,7 @@ async function copySessions(
         index.on(event, at);
         if (event.type === 'session.closed' || event.type === 'session.ended') woken.resolve();
       },
-      stop.signal,
-      indexedTypes,
+      { signal: stop.signal, wants: indexedTypes },
     ),
   );
   const done = Promise.all(followings.map((following) => following.done));

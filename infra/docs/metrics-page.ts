@@ -43,7 +43,7 @@ export const registries: Readonly<Record<string, (registry: Registry) => void>> 
     createTrainerMetrics(registry);
   },
   console: (registry) => {
-    createConsoleMetrics(registry, { turns: none, progress: none, listeners: none });
+    createConsoleMetrics(registry, { turns: none, progress: none, listeners: none, stopped: none });
   },
 };
 

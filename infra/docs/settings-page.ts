@@ -6,6 +6,7 @@ import { JudgeConfig } from '../../shared/config/judge.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import type { Setting } from '../../shared/config/settings.ts';
 import { TrainerConfig } from '../../shared/config/trainer.ts';
+import { UpConfig } from '../../shared/config/up.ts';
 
 const services: Readonly<Record<string, z.ZodObject>> = {
   serving: ServingConfig as unknown as z.ZodObject,
@@ -24,7 +25,8 @@ export function settingsPage(): string {
       `## ${name}\n\nUnder \`clawloop up\`: \`--${name}-...\`.\n\n` +
       table(describeService(name, schema).filter((setting) => !shared.has(setting.name))),
   );
-  return `${head}\n## All services\n\n${table(common)}\n${own.join('\n')}`;
+  const up = `## clawloop up\n\nOf the supervisor itself.\n\n${table(describeService('up', UpConfig as unknown as z.ZodObject))}`;
+  return `${head}\n## All services\n\n${table(common)}\n${own.join('\n')}\n${up}`;
 }
 
 const head = `# Configuration
@@ -42,7 +44,8 @@ A flag overrides an environment variable, which overrides the default. Each serv
 | either | \`CLAWLOOP_JUDGE_VOTES=5\` |
 
 Under \`clawloop up\` these flags have no prefix: those of all services, \`--port\`, \`--host\`, \`--context\`, \`--system-budget\`, \`--api-key\` and \`--api-key-file\` of serving,
-and those of a queue (\`--queue\`, \`--redis-url\`, ...), which go to judge and trainer. Every command takes \`--data-folder\`, \`--adapters\`, \`--log\` and the \`--kafka-...\` flags.
+those of a queue (\`--queue\`, \`--redis-url\`, ...), which go to serving, judge and trainer, and those of a bucket (\`--checkpoints\`, \`--s3-...\`), which go to serving and trainer, and those of [\`up\` itself](#clawloop-up). Every command takes
+\`--data-folder\`, \`--adapters\`, \`--log\`, \`--checkpoints\` and the \`--kafka-...\` and \`--s3-...\` flags.
 
 ## Exit codes
 

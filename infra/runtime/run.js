@@ -3,6 +3,7 @@
 // would otherwise end alone.
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { nodePath } from './node-path.js';
 
 const node = nodePath();
@@ -10,8 +11,11 @@ if (node === undefined) {
   console.error('clawloop: Node 24 or newer is required; `npm start` in the clone installs it');
   process.exit(1);
 }
+// Node keeps compiled modules here, so a start takes half the time. Where it cannot write, it compiles again.
+const cache = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...process.argv.slice(2)], {
   stdio: 'inherit',
+  env: { NODE_COMPILE_CACHE: cache, ...process.env },
 });
 // A terminal sends Ctrl-C to the whole process group, so the child gets its own; this process must outlive it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -6,6 +6,7 @@ import { deploy } from './commands/deploy.ts';
 import { doctor } from './commands/doctor.ts';
 import { env } from './commands/env.ts';
 import { feedback } from './commands/feedback.ts';
+import { forget } from './commands/forget.ts';
 import { keys } from './commands/keys.ts';
 import { learning } from './commands/learning.ts';
 import { model } from './commands/model.ts';
@@ -18,6 +19,7 @@ import { services } from './commands/services.ts';
 import { sessions } from './commands/sessions.ts';
 import { test } from './commands/test.ts';
 import { topics } from './commands/topics.ts';
+import { trim } from './commands/trim.ts';
 import { turns } from './commands/turns.ts';
 import { up } from './commands/up.ts';
 
@@ -43,5 +45,7 @@ export const commands: readonly Command[] = [
   replay,
   backup,
   restore,
+  forget,
+  trim,
   doctor,
 ];

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { commandFlags, endpointSettings, environmentWith } from './config.ts';
+import { bucketFlags, commandFlags, endpointSettings, environmentWith } from './config.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -16,6 +16,11 @@ test('a service gets huge pages for its weights, unless the environment sets the
 test('of the common flags, commands take those for the data folder and the log', () => {
   const shared = ['--data-folder', '/d', '--model', 'claw-nano', '--log', 'kafka', '--backend', 'wasm'];
   expect(commandFlags(shared)).toEqual(['--data-folder', '/d', '--log', 'kafka']);
+});
+
+test('the export of sessions takes from the trainer how to reach a bucket', () => {
+  const trainer = ['--s3-endpoint', 'http://s', '--learning-rate', '0.1', '--s3-secret-access-key', 's'];
+  expect(bucketFlags(trainer)).toEqual(['--s3-endpoint', 'http://s', '--s3-secret-access-key', 's']);
 });
 
 test('a client sends the access key of the environment as it is, whatever its form', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CheckpointsConfig } from '../../shared/config/checkpoints.ts';
 import { CliConfig } from '../../shared/config/cli.ts';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { CommonConfig, describeService, loadConfig } from '../../shared/config/common.ts';
@@ -6,6 +7,7 @@ import { ConsoleConfig } from '../../shared/config/console.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import { TrainerConfig } from '../../shared/config/trainer.ts';
+import { UpConfig } from '../../shared/config/up.ts';
 import { HubConfig } from '../../shared/hub/config.ts';
 import { allocatorEnvironment } from '../../shared/policy/executors/native-environment.ts';
 import type { ServiceName } from './service-entry.ts';
@@ -41,6 +43,9 @@ export const batchSettings = (collectorFlags: readonly string[]) =>
     CollectorConfig.pick({ batchSize: true, maxBatchSize: true, maxStaleness: true }),
     collectorFlags,
   ).values;
+
+/** Settings of `clawloop up` itself. */
+export const upSettings = (flags: readonly string[]) => loadConfig('up', UpConfig, flags).values;
 
 export const judgeServerSettings = (judgeFlags: readonly string[]) => {
   const { values, sources } = loadPart(
@@ -93,6 +98,10 @@ export const flagsOf = (schema: z.ZodObject, service = 'cli'): ReadonlySet<strin
 /** The common flags that commands take too: where the data and the log are. */
 export const commandFlags = (shared: readonly string[]): readonly string[] =>
   withNames(shared, flagsOf(CliConfig as unknown as z.ZodObject));
+
+/** Of a service's flags, those that say how to reach a bucket. */
+export const bucketFlags = (flags: readonly string[]): readonly string[] =>
+  withNames(flags, flagsOf(CheckpointsConfig as unknown as z.ZodObject));
 
 export const commonSettings = (flags: readonly string[] = []) =>
   loadConfig('cli', CommonConfig, flags).values;

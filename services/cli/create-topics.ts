@@ -5,6 +5,7 @@ import { connectTo } from '../../shared/log/kafka/connection.ts';
 import {
   createTopics,
   maxRecordBytes,
+  planKeysTopic,
   planRowsTopic,
   planTopics,
 } from '../../shared/log/kafka/create-topics.ts';
@@ -32,6 +33,7 @@ export async function createTopicsOfLog(argv: readonly string[]): Promise<number
   const connection = connectTo(await kafkaConnection(config));
   const plans = [
     ...planTopics(connection, partitions, maxRecordBytes),
+    planKeysTopic(connection),
     ...groups.map(({ group }) => planRowsTopic(connection, group, partitions, maxRecordBytes)),
   ];
   const created = new Set(await createTopics(connection, plans));

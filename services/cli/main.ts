@@ -1,6 +1,7 @@
 import { ConfigError } from '../../shared/config/common.ts';
 import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
+import { isStoreUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import { NotNow, UsageError } from '../../shared/runtime/command-errors.ts';
 import { keepFilesPrivate } from '../../shared/runtime/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
@@ -34,7 +35,7 @@ async function main(argv: readonly string[]): Promise<number> {
 /** For errors that the user can fix or retry; undefined: a bug, printed with its stack. */
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError || isRefusal(error)) return REFUSED_EXIT_CODE;
-  const isTemporary = error instanceof NotNow || error instanceof HubUnreachable;
+  const isTemporary = error instanceof NotNow || error instanceof HubUnreachable || isStoreUnavailable(error);
   return isTemporary || isLogError(error, 'LogUnavailable') ? 1 : undefined;
 }
 

@@ -1,12 +1,17 @@
+import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Topic } from '../../shared/events/define-event.ts';
 import { topicOf } from '../../shared/events/parse-event.ts';
+import type { Position } from '../../shared/events/position.ts';
 import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { batch, completed, event, type Facts, factsOf, judged, ready } from './audit/testing/facts.ts';
 import { withdrawTurn } from './withdraw-turn.ts';
 
 afterEach(() => vi.restoreAllMocks());
+
+/** Nothing can be stored below a file. */
+const nowhere = fileURLToPath(import.meta.url);
 
 /** A log with the given facts, which records appended events. */
 function logOf(events: readonly ClawLoopEvent[]) {
@@ -14,6 +19,8 @@ function logOf(events: readonly ClawLoopEvent[]) {
   const of = (topic: Topic) => [...events, ...added].filter((event) => topicOf(event) === topic);
   const log = {
     ends: async (topic: Topic) => [of(topic).length],
+    starts: async () => [0],
+    read: async (topic: Topic, { offset }: Position) => of(topic)[offset]!,
     append: async (more: readonly ClawLoopEvent[]) => void added.push(...more),
     follow: (topic: Topic, _: object, onRecord: (record: Recorded) => void) => {
       for (const [offset, one] of of(topic).entries())
@@ -41,7 +48,7 @@ const answered = completed('a', { from: 'b' });
 async function withdrawn(...facts: readonly Facts[]) {
   const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   const { log, added } = logOf(factsOf(facts));
-  const code = await withdrawTurn(log, 'a', 'a private matter');
+  const code = await withdrawTurn({ log, folder: nowhere }, 'a', 'a private matter');
   return { code, printed: printed.mock.calls.flat().join('\n'), added };
 }
 
@@ -95,5 +102,7 @@ test('for a turn in a batch or trained it says how to undo that', async () => {
 });
 
 test('an unknown turn id is refused', async () => {
-  await expect(withdrawTurn(logOf([chat]).log, 'b', undefined)).rejects.toThrow(/no turn b in the log/);
+  await expect(withdrawTurn({ log: logOf([chat]).log, folder: nowhere }, 'b', undefined)).rejects.toThrow(
+    /no turn b in the log/,
+  );
 });

@@ -1,34 +1,29 @@
-import type { InteractionCompleted } from '../../shared/events/interaction-completed.ts';
 import { withdrawalFact } from '../../shared/lineage/operator-facts.ts';
-import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
-import { readAll } from '../../shared/log/read-topic.ts';
+import type { EventLog } from '../../shared/log/event-log.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { describeStage } from '../../shared/views/describe-turn.ts';
-import { type TurnStage, TurnViews, turnTypes } from '../../shared/views/turn-view.ts';
+import { readPlaces } from '../../shared/views/read-texts.ts';
+import { withTurnIndex } from '../../shared/views/turn-index/turn-index.ts';
+import type { TurnStage } from '../../shared/views/turn-view.ts';
 
 /**
  * Withdraws a turn in any state and prints the effect. Resolves to the exit code: 1 when the turn has trained
  * or is in a batch.
+ * @param log with the folder of its index
  * @throws UsageError when the log has no such turn
  */
 export async function withdrawTurn(
-  log: EventLog,
+  { log, folder }: { readonly log: EventLog; readonly folder: string },
   turnId: string,
   reason: string | undefined,
 ): Promise<number> {
-  const views = new TurnViews();
-  let interaction: InteractionCompleted['data'] | undefined;
-  let isWithdrawn = false;
-  const onRecord = ({ event }: Recorded): void => {
-    views.on(event);
-    if (event.type === 'interaction.completed' && event.data.interactionId === turnId)
-      interaction ??= event.data;
-    if (event.type === 'interaction.withdrawn' && event.data.interactionId === turnId) isWithdrawn = true;
-  };
-  await readAll(log, onRecord, new Set([...turnTypes, 'interaction.withdrawn']));
-  const stage = views.turns.get(turnId)?.stage;
-  if (interaction === undefined || stage === undefined)
+  const turn = await withTurnIndex({ log, folder }, (index) => index.turn(turnId));
+  const records = turn === undefined ? [] : await readPlaces(log, [turn.row.at, ...turn.row.places]);
+  const interaction = records.find((event) => event.type === 'interaction.completed')?.data;
+  if (interaction === undefined || turn === undefined)
     throw new UsageError(`no turn ${turnId} in the log; see clawloop turns list`);
+  const { stage } = turn.view;
+  const isWithdrawn = records.some(({ type }) => type === 'interaction.withdrawn');
   const tooLate = whyTooLate(stage);
   if (tooLate !== undefined) {
     console.log(`${turnId} ${tooLate}`);

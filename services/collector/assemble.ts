@@ -48,6 +48,7 @@ function react(state: Tables, event: InputEvent, at: Position, settings: Assembl
     case 'turn.withdrawn':
       return onWithdrawn(state, event, settings);
     case 'session.closed':
+      if (settings.sweepsAtClose) state.settledIds.sweep(event);
       return onClosed(state, event, settings);
     default:
       return [];

@@ -42,6 +42,8 @@ export type AssembleSettings = {
   readonly method?: LearningMethod;
   /** Later evidence on a turn makes another sample of it. Absent (logs of earlier programs): it does not. */
   readonly revises?: boolean;
+  /** A closed session sweeps settled turns, too. Absent (logs of earlier programs): only the next settled turn does. */
+  readonly sweepsAtClose?: boolean;
   /**
    * discount of a person's verdict for each tool call that it is carried back over; absent: not carried back
    */

@@ -25,6 +25,7 @@ import {
 import { eligibleSamples, submit } from './submit.ts';
 import { inactiveLanes, longCanaries, openSessions, waitingBatches } from './sweep-candidates.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
+import { trimRepeatedly } from './trimming.ts';
 import { addVerdictMetrics } from './verdict-metrics.ts';
 
 /** Runs three folds, each in its own consumer group, and the timers over their rows. */
@@ -168,5 +169,8 @@ const tasks = [
   fold(assemble, assembleSettings(config)),
   fold(submit, submitSettings(config), fullBatchWait.owed, canaryTime.owed, watchEligible, verdictFigures),
   every(config.sweepMs, sweep, shutdown),
+  ...(config.keep === '' && config.keepBytes === ''
+    ? []
+    : [trimRepeatedly({ ...config, log, logger, signal: shutdown })]),
 ];
 await service.run(tasks, [health.close]);

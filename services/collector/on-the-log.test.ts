@@ -63,7 +63,7 @@ async function foldUntil(
       if (event.type === type) read.push(event);
       if (read.length === count) reached.resolve();
     },
-    stop.signal,
+    { signal: stop.signal },
   );
   await Promise.race([reached.promise, ...works]);
   stop.abort();

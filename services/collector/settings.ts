@@ -116,6 +116,7 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
   return {
     atLeastOne,
     revises: true,
+    sweepsAtClose: true,
     recordsVerdicts: true,
     carryDiscount,
     method,

@@ -34,6 +34,8 @@ export const ConsoleError = errorTable({
     type: 'invalid_request_error',
     message: 'The record at {place} is no longer in the log, or cannot be read.',
   },
+  /** Thrown when a newer version of ClawLoop wrote the record. */
+  RECORD_NEWER: { status: 409, type: 'invalid_request_error', message: '{reason}' },
   LOG_UNREADABLE: {
     status: 503,
     type: 'server_error',

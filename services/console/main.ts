@@ -7,17 +7,20 @@ import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { isLoopback } from '../../shared/runtime/is-loopback.ts';
 import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
 import { lowerPriority } from '../../shared/runtime/lower-priority.ts';
+import { followKeys } from '../../shared/runtime/open-keys.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { Refusal } from '../../shared/runtime/refusal.ts';
 import { watchLog } from '../../shared/runtime/watch-log.ts';
 import type { Change } from './api/shapes.ts';
 import { createAudits } from './audits.ts';
-import { followLog } from './follow-log.ts';
+import { followLog, type LogReader } from './follow-log.ts';
 import { createConsoleMetrics } from './metrics.ts';
 import { CACHED_MS, createCached } from './model/cached.ts';
-import { createConsoleModel } from './model/console-model.ts';
+import { createShownTexts } from './model/texts.ts';
 import { createPace } from './pace.ts';
 import { createConsoleServer } from './server.ts';
+import { openStoredModel } from './stored-model.ts';
+import { watchTrims } from './watch-trims.ts';
 
 /** Ids in a message; a page that shows others asks anyway when something changed. */
 const NAMED = 50;
@@ -30,7 +33,11 @@ lowerPriority();
 const service = await openService('console', ConsoleConfig);
 const { config, log, logger, shutdown, data, place } = service;
 
-const model = createConsoleModel();
+const { model, from, keep } = await openStoredModel({
+  log,
+  folder: data.snapshots,
+  onFailure: (error) => logger.debug({ err: error }, 'could not store the state of the console'),
+});
 /** Turns and versions that changed since the last message. */
 const changed = { turns: new Set<string>(), decisions: 0 };
 const collect = (): void => {
@@ -38,8 +45,9 @@ const collect = (): void => {
 };
 
 async function start(): Promise<void> {
+  const stored = await followKeys(config, data, { logger, signal: shutdown });
   const keys = openKnownKeys({
-    path: data.keys,
+    keys: stored,
     configured: keyOf(config),
     always: !isLoopback(config.host),
   });
@@ -50,15 +58,19 @@ async function start(): Promise<void> {
     );
   const reader = followLog({
     log,
+    from,
     onRecord: model.on,
     onRound: collect,
+    onStopped: ({ reason }) => logger.warn({ reason }, 'a partition has stopped; all others go on'),
     refreshMs: config.refreshMs,
     signal: shutdown,
   });
+  const kept = keep(reader);
   const metrics = createConsoleMetrics(service.metrics, {
     turns: model.turns.size,
     progress: reader.progress,
     listeners: () => live.listeners(),
+    stopped: () => reader.stopped().length,
   });
   const watch = watchLog({
     look: () => Promise.all(topics.map(log.ends)),
@@ -67,6 +79,12 @@ async function start(): Promise<void> {
     logger,
     signal: shutdown,
   });
+  const trims = watchTrims({
+    log,
+    signal: shutdown,
+    onStarts: model.trim,
+    onFailure: (error) => logger.debug({ err: error }, 'could not look for trims; will retry'),
+  });
   const deps = {
     config,
     log,
@@ -74,15 +92,20 @@ async function start(): Promise<void> {
     model,
     reader,
     keys,
+    storedKeys: stored,
     audits: createAudits(config, shutdown),
     cached: createCached(model.revision, monotonicNow),
+    texts: createShownTexts(log),
     logAway: () => awayOf(watch.awaySince()),
+    trimmed: trims.trimmed,
     stopping: shutdown,
   };
   const { server, live, overview } = await createConsoleServer(deps, {
     readiness: () =>
       watch.missing() ??
-      (reader.isCaughtUp() ? undefined : `reading the log: ${Math.floor(100 * reader.progress())} %`),
+      (reader.isCaughtUp()
+        ? whyStopped(reader)
+        : `reading the log: ${Math.floor(100 * reader.progress())} %`),
     registry: service.metrics,
     logger,
     metrics,
@@ -96,7 +119,8 @@ async function start(): Promise<void> {
   const { port } = server.server.address() as AddressInfo;
   logger.info({ port, host: config.host }, 'listening');
 
-  const state = () => `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''}`;
+  const state = () =>
+    `${model.revision()} ${reader.progress()} ${watch.awaySince() ?? ''} ${JSON.stringify(trims.trimmed())} ${reader.stopped().length}`;
   const pace = createPace(state, monotonicNow, {
     cachedMs: CACHED_MS,
     leastMs: config.refreshMs,
@@ -111,9 +135,15 @@ async function start(): Promise<void> {
     live.send(change);
   };
   await service.run(
-    [reader.done, every(config.refreshMs, tell, shutdown)],
-    [() => server.close(), async () => live.close()],
+    [reader.done, trims.done, stored.done, every(config.refreshMs, tell, shutdown)],
+    [() => server.close(), async () => live.close(), kept.close, stored.close],
   );
+}
+
+/** In the words of the services that fold. */
+function whyStopped(reader: LogReader): string | undefined {
+  const [first] = reader.stopped();
+  return first && `partition ${first.at.partition} of ${first.topic} has stopped: ${first.reason}`;
 }
 
 const awayOf = (since: string | undefined) => (since === undefined ? null : { place, since });

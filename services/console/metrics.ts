@@ -8,6 +8,7 @@ export function createConsoleMetrics(
     readonly turns: () => number;
     readonly progress: () => number;
     readonly listeners: () => number;
+    readonly stopped: () => number;
   },
 ) {
   const gauge = (name: string, help: string, value: () => number) =>
@@ -26,6 +27,11 @@ export function createConsoleMetrics(
     figures.progress,
   );
   gauge('clawloop_console_listeners', 'open pages that follow the log', figures.listeners);
+  gauge(
+    'clawloop_console_stopped_partitions',
+    'partitions that the console reads no further, because a newer version wrote there',
+    figures.stopped,
+  );
   return {
     logWait: createLogWait(registry),
     requests: new Counter({

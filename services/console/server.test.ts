@@ -11,6 +11,7 @@ import type { EventLog } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { createAccessKey } from '../../shared/runtime/access-keys.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { openFileKeys } from '../../shared/runtime/key-store.ts';
 import { openKnownKeys } from '../../shared/runtime/known-keys.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { createMetrics } from '../../shared/runtime/metrics.ts';
@@ -21,6 +22,7 @@ import { isForeign } from './http/door.ts';
 import { createConsoleMetrics } from './metrics.ts';
 import { createCached } from './model/cached.ts';
 import { createConsoleModel } from './model/console-model.ts';
+import { createShownTexts } from './model/texts.ts';
 import { createConsoleServer } from './server.ts';
 
 let folder: string;
@@ -60,7 +62,8 @@ async function openConsole(
     signal: stop.signal,
   });
   const registry = createMetrics('console');
-  const keys = openKnownKeys({ path: data.keys, configured: undefined, always: false });
+  const storedKeys = openFileKeys(data.keys);
+  const keys = openKnownKeys({ keys: storedKeys, configured: undefined, always: false });
   const deps = {
     config,
     log,
@@ -68,12 +71,15 @@ async function openConsole(
     model,
     reader,
     keys,
+    storedKeys,
     audits: createAudits(config, stop.signal),
     cached: createCached(model.revision, () => performance.now(), 0),
+    texts: createShownTexts(log),
     logAway,
+    trimmed: () => trimmed,
     stopping: stop.signal,
   };
-  const figures = { turns: () => 0, progress: () => 1, listeners: () => 0 };
+  const figures = { turns: () => 0, progress: () => 1, listeners: () => 0, stopped: () => 0 };
   const { server, live } = await createConsoleServer(deps, {
     readiness: () => undefined,
     registry,
@@ -83,6 +89,8 @@ async function openConsole(
   return { server, live, model, data, reader };
 }
 
+/** What a watch for trims would say. */
+const trimmed = [{ topic: 'turns', before: '2026-01-01T00:00:00.000Z' }];
 const local = { host: '127.0.0.1:8704' };
 
 describe('who is let in', () => {
@@ -91,6 +99,7 @@ describe('who is let in', () => {
     const status = async (url: string, headers: Record<string, string>, method: 'GET' | 'POST' = 'GET') =>
       (await server.inject({ url, headers: { ...local, ...headers }, method })).statusCode;
     expect(await status('/api/overview', {})).toBe(200);
+    expect((await server.inject({ url: '/api/overview', headers: local })).json()).toMatchObject({ trimmed });
     expect(await status('/api/overview', { host: 'rebound.example' })).toBe(403);
     expect(await status('/', { host: 'rebound.example' })).toBe(403);
     expect(await status('/api/overview', { origin: 'http://127.0.0.1:8704' })).toBe(200);

@@ -65,6 +65,7 @@ function onEvent(
     case 'vote.failed':
       return onFailed(state, event, settings);
     case 'session.closed':
+      if (settings.sweepsAtClose) state.settled.sweep(event);
       return onClosed(state, event);
     case 'turn.withdrawn':
       return onWithdrawn(state, event);

@@ -5,6 +5,8 @@ export type JudgeSettings = {
   readonly hintVotes?: number;
   /** Later evidence revises a judgment. Absent: it does not, as in logs of older versions. */
   readonly revises?: boolean;
+  /** A closed session sweeps settled turns, too. Absent: only the next settled turn does, as in logs of older versions. */
+  readonly sweepsAtClose?: boolean;
   /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
   readonly weakVerdict?: number;
 };

@@ -81,7 +81,7 @@ await service.run(
       judgeFold,
       {
         group: GROUP,
-        settings: { votes, hintVotes, revises: true, weakVerdict: config.weakVerdict },
+        settings: { votes, hintVotes, revises: true, sweepsAtClose: true, weakVerdict: config.weakVerdict },
         owed: enqueueOwed,
         emitted: metrics.count,
       },

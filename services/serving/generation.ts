@@ -182,6 +182,11 @@ export type Engine = {
   readonly counters: () => Promise<EngineCounters>;
   /** Why the engine is currently unavailable; undefined if it is available. Absent: it always is. */
   readonly problem?: () => string | undefined;
+  /**
+   * Runs work while no adapter is loaded or unloaded, with the names of the adapters that the server holds. Absent: the
+   * engine needs no copies of adapters. Rejects while the server does not answer.
+   */
+  readonly withAdapterNames?: (work: (names: ReadonlySet<string>) => Promise<void>) => Promise<void>;
   /** Rejects when the engine cannot continue; the process should then exit and be restarted. */
   readonly failed: Promise<never>;
   readonly close: () => Promise<void>;

@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { asideLimitOf } from '../../shared/config/aside.ts';
 import { type KeySettings, keyOf } from '../../shared/config/configured-key.ts';
 import { ServingConfig } from '../../shared/config/serving.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
-import { withDeadline } from '../../shared/lang/async.ts';
+import { every, withDeadline } from '../../shared/lang/async.ts';
 import { openSnapshots } from '../../shared/log/snapshots/snapshots.ts';
 import { defaultTrainingSettings, largestBatch } from '../../shared/policy/train/training-defaults.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { isLoopback } from '../../shared/runtime/is-loopback.ts';
 import { makeFolder } from '../../shared/runtime/make-folder.ts';
+import { openCheckpoints } from '../../shared/runtime/open-checkpoints.ts';
+import { followKeys } from '../../shared/runtime/open-keys.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { widerThanPrivate } from '../../shared/runtime/private-folder.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
 import { serverEnds } from './answer/answer.ts';
 import { createAnswerIds } from './answer/answer-ids.ts';
 import { createCacheSalts } from './answer/cache-salt.ts';
+import { openAnswers } from './answer/open-answers.ts';
 import { openOutbox } from './answer/outbox.ts';
-import { openRecordedAnswers } from './answer/recorded-answers.ts';
 import { createRecorder } from './answer/recorder.ts';
 import type { ApiDeps } from './api/api-deps.ts';
 import { registerRoutes } from './api/routes.ts';
+import { openCheckpointCache } from './engine/checkpoint-cache.ts';
+import { fetchingEngine } from './engine/fetching-engine.ts';
 import { openEngine } from './engine/open-engine.ts';
 import { onlyBase } from './heads/head-view.ts';
 import { serveCanary } from './heads/serve-canary.ts';
@@ -29,9 +34,10 @@ import { openAccess } from './http/access.ts';
 import { createKeyQuota } from './http/key-quota.ts';
 import { createPerKeyLimit } from './http/per-key-limit.ts';
 import { closeServer, createServer } from './http/server.ts';
+import { createLeftovers } from './leftovers.ts';
 import { addGauges, createServingMetrics } from './metrics.ts';
 import { openLeases } from './sessions/leases.ts';
-import { openSessionSecret } from './sessions/session-secret.ts';
+import { fingerprintOf, openSessionSecret } from './sessions/session-secret.ts';
 import { openSessions } from './sessions/sessions.ts';
 import { openStepVotes } from './sessions/step-votes.ts';
 import { openViews } from './views/open-views.ts';
@@ -40,6 +46,8 @@ const DRAIN_INTERVAL_MS = 500;
 const SWEEP_INTERVAL_MS = 3_600_000;
 const LEASE_SWEEP_INTERVAL_MS = 1_000;
 const LOAD_RETRY_MS = 2_000;
+/** ms between two looks for leftovers: copies of adapters that are in use are marked as often */
+const TIDY_INTERVAL_MS = 3_600_000;
 /** ms to empty the outbox on exit */
 const RECORDER_LIMIT_MS = 500;
 
@@ -77,8 +85,13 @@ const loopback = isLoopback(config.host);
 const sessionSecret = await openSessionSecret(data.sessionSecret, config.sessionSecret).catch(
   (error: Error) => refuse(error.message),
 );
+const keys = await followKeys(config, data, {
+  logger,
+  signal: shutdown,
+  fingerprint: fingerprintOf(sessionSecret, log.logId),
+}).catch((error: Error) => refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1));
 const access = openAccess({
-  path: data.keys,
+  keys,
   configured: keyFrom(config),
   always: !loopback,
   sessionSecret,
@@ -99,14 +112,25 @@ const recorder = createRecorder({
   onOutcome: (to) => metrics.recorded.inc({ to }),
 });
 await recorder.drain();
-const answers = openRecordedAnswers(data.answers);
+const answers = await openAnswers(config, { folder: data.answers, secret: sessionSecret, logger }).catch(
+  (error: Error) => refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
+);
 await answers.sweep();
 setInterval(() => void answers.sweep(), SWEEP_INTERVAL_MS).unref();
 
-const engine = await openEngine(config, { ...fetchingInService(logger, shutdown), logger }).catch(
+const checkpoints = openCheckpoints(config, data);
+const cache =
+  checkpoints.kind === 'bucket'
+    ? openCheckpointCache({ adapters: config.adapters, storeOf: checkpoints.storeOf, logger })
+    : undefined;
+const plainEngine = await openEngine(config, { ...fetchingInService(logger, shutdown), logger }).catch(
   (error: Error) => refuse(error.message, isRefusal(error) ? REFUSED_EXIT_CODE : 1),
 );
+const engine = cache === undefined ? plainEngine : fetchingEngine(plainEngine, cache);
 logger.info({ engine: engine.name, report: engine.report }, 'engine ready');
+
+const leftovers = createLeftovers({ data, limit: asideLimitOf(config), engine, logger });
+void leftovers.tidy().then(() => every(TIDY_INTERVAL_MS, leftovers.tidy, shutdown));
 
 const ids = createAnswerIds(sessionSecret);
 const views = await openViews({
@@ -114,6 +138,7 @@ const views = await openViews({
   snapshots: openSnapshots({ folder: data.snapshots, log }),
   adapters: config.adapters,
   checkpointsOf: data.checkpoints,
+  isKept: cache?.isKept,
   ids,
   outboxDepth: recorder.outboxDepth,
   logger,
@@ -221,8 +246,12 @@ const endpoint = await server
 logger.info({ endpoint: `${endpoint}/v1` }, 'listening');
 
 await run(
-  [head.done, sessionView.done, namedSessions.done],
+  [head.done, sessionView.done, namedSessions.done, keys.done],
   [
+    keys.close,
+    answers.close,
+    checkpoints.close,
+    async () => cache?.close(),
     views.close,
     // The rest of the outbox goes to the log at the next start.
     () => withDeadline(recorder.close(), RECORDER_LIMIT_MS, () => {}),

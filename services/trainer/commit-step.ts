@@ -3,10 +3,10 @@ import { defined } from '../../shared/lang/defined.ts';
 import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import { type CheckpointStore, checkpointName } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { type OptimizerState, sealing } from '../../shared/policy/checkpoints/state.ts';
+import { isStorageError, storeUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import { inPieces } from '../../shared/policy/model/pieces.ts';
 import type { BoundState, Outcome } from './outcome.ts';
 import type { RunStep } from './step-runner.ts';
-import { isStorageError, storeUnavailable } from './store-unavailable.ts';
 import type { Training } from './train-open-batch.ts';
 
 type Batch = BatchSubmitted['data'];

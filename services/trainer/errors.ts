@@ -15,6 +15,8 @@ export const TrainerError = errorTable({
     type: 'server_error',
     message: 'Batch {batch} names sample {sample} at {position}, but the record there is {found}.',
   },
+  /** Thrown if the words of a sample were erased, so that nothing trains on what is left. */
+  SAMPLE_ERASED: { status: 500, type: 'server_error', message: 'The words of {sample} were erased at {at}.' },
   /** Thrown if the vocabularies of teacher and policy differ. */
   TEACHER_VOCABULARY: {
     status: 500,

@@ -3,10 +3,10 @@ import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { CheckpointDamaged, type CheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import type { CheckpointState } from '../../shared/policy/checkpoints/state.ts';
+import { storeUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import type { BoundState, Outcome } from './outcome.ts';
 import { digestOf, isGoneForGood, readSamples } from './read-samples.ts';
-import { storeUnavailable } from './store-unavailable.ts';
 
 type Batch = BatchSubmitted['data'];
 type Deps = {
@@ -28,6 +28,7 @@ export async function findCommitted(
   batch: Batch,
   name: string,
 ): Promise<Outcome | undefined> {
+  await store.complete(name);
   const state = (await store.has(name)) ? await readState(store, name) : undefined;
   const isOfThisBatch =
     state !== undefined && isFromBatch(batch, state) && (await hasSameSamples(log, batch, state));

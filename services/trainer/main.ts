@@ -1,27 +1,27 @@
-import { readdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
 import { fastify } from 'fastify';
+import { asideLimitOf } from '../../shared/config/aside.ts';
 import { TrainerConfig, threadsOf } from '../../shared/config/trainer.ts';
 import { fetchingInService } from '../../shared/hub/fetching-in-service.ts';
 import { findModel } from '../../shared/hub/find-model.ts';
 import { headFold } from '../../shared/lineage/head-fold.ts';
 import { serverMismatch, trainingMismatch } from '../../shared/lineage/training-mismatch.ts';
 import { modelDigest } from '../../shared/policy/model/model-digest.ts';
-import { claimFileInTurn } from '../../shared/runtime/claim.ts';
 import { refuseForeignHosts, registerHealth } from '../../shared/runtime/health.ts';
-import { makeFolder } from '../../shared/runtime/make-folder.ts';
+import { openCheckpoints } from '../../shared/runtime/open-checkpoints.ts';
 import { openQueue } from '../../shared/runtime/open-queue.ts';
 import { openService } from '../../shared/runtime/open-service.ts';
 import { Refusal } from '../../shared/runtime/refusal.ts';
 import { createFoldMetrics, watchFolds } from '../../shared/runtime/watch-folds.ts';
 import type { ServerUsage } from '../../shared/tinker/training-server.ts';
 import { createBatchWait } from './batch-wait.ts';
-import { checkCheckpoints } from './check-checkpoints.ts';
+import { checkCheckpoints, moveIntoBucket } from './check-checkpoints.ts';
+import { claimTraining } from './claim-training.ts';
 import { createTrainerMetrics, watchBatches, watchServerTokens } from './metrics.ts';
 import { openServerRunner } from './remote/open-server-runner.ts';
 import { openStepRunner } from './step-runner.ts';
 import { createTrainer, type WakeUp } from './trainer.ts';
+import { whenReachable } from './when-reachable.ts';
 
 /**
  * Trains the open batch of each adapter: one at a time in this process, several on a training server. A job is queued when its batch opens, so the next batch
@@ -33,6 +33,7 @@ const GROUP = 'trainer';
 
 const service = await openService('trainer', TrainerConfig);
 const { config, log, data, logger, place, shutdown } = service;
+const checkpoints = openCheckpoints(config, data);
 const metrics = createTrainerMetrics(service.metrics);
 const watch = watchFolds({
   log,
@@ -48,6 +49,8 @@ let waitingReason: () => string | undefined = () => undefined;
 watchBatches(service.metrics, () => openBatches(), wait.seconds);
 let serverUsage: () => ServerUsage | undefined = () => undefined;
 watchServerTokens(service.metrics, () => serverUsage());
+/** Rejects when another host has taken over; the next start stands by. */
+const overtaken = Promise.withResolvers<never>();
 let missing: string | undefined = 'the model is still loading';
 
 const retries = {
@@ -76,18 +79,28 @@ await server.listen({ host: config.healthHost, port: config.healthPort });
 const { port } = server.server.address() as AddressInfo;
 logger.info({ port }, 'health port open');
 
-async function work(): Promise<void> {
-  // Every adapter with an open batch is trained, even if no setting names it.
-  const stored = await readdir(dirname(data.trainerClaim), { withFileTypes: true });
-  for (const { name } of stored.filter((entry) => entry.isDirectory()))
-    await checkCheckpoints(data.checkpoints(name), log.logId);
+/** Every adapter with an open batch is trained, even if no setting names it. */
+async function checkStores(): Promise<void> {
+  for (const name of await checkpoints.adapters()) {
+    await checkCheckpoints(checkpoints.localOf(name), log.logId);
+    if (checkpoints.kind === 'folder') continue;
+    await checkCheckpoints(checkpoints.storeOf(name), log.logId);
+    await moveIntoBucket(checkpoints.localOf(name), checkpoints.storeOf(name));
+  }
   for (const adapter of config.adapters) {
-    const store = data.checkpoints(adapter);
+    const store = checkpoints.storeOf(adapter);
     const mismatch = await trainingMismatch(log, store, { adapter, training: config.training });
     if (mismatch !== undefined) throw new Refusal(mismatch);
     const foreign = isLocal ? undefined : await serverMismatch(log, store, adapter);
     if (foreign !== undefined) throw new Refusal(foreign);
   }
+}
+
+async function work(): Promise<void> {
+  const onWaiting = (reason: string) => {
+    missing = `waiting for the checkpoints: ${reason}`;
+  };
+  await whenReachable(checkStores, { logger, onWaiting, signal: shutdown });
   const folder = await findModel(config, fetchingInService(logger, shutdown));
   const base = { model: config.model, folder, digest: await modelDigest(folder) };
   const runner = isLocal ? openLocalRunner(folder) : await openServer(folder);
@@ -99,10 +112,11 @@ async function work(): Promise<void> {
     base,
     findModel: (model, signal) =>
       findModel({ ...config, model }, fetchingInService(logger, AbortSignal.any([signal, shutdown]))),
-    storeOf: data.checkpoints,
+    storeOf: checkpoints.storeOf,
     metrics,
     logger,
     keep: config.keep,
+    aside: asideLimitOf(config),
     maxStrikes: config.maxStrikes,
     wait,
   });
@@ -151,25 +165,30 @@ async function openServer(modelFolder: string) {
   return runner;
 }
 
-/**
- * Works once no other trainer uses the checkpoints. With two active trainers, a job could wake up the one that
- * does not have the batch, which would end the job.
- */
+/** Works once no other trainer does. */
 async function workWhenClaimed(): Promise<void> {
-  await makeFolder(dirname(data.trainerClaim));
-  const claim = await claimFileInTurn(data.trainerClaim, standBy, shutdown);
+  const claim = await claimTraining({
+    config,
+    data,
+    logId: log.logId,
+    onStandby: (reason) => {
+      missing = reason;
+      logger.warn({ lock: data.trainerClaim }, reason);
+    },
+    signal: shutdown,
+  });
   if (claim === undefined) return;
+  claim.lost.catch(overtaken.reject);
   try {
     missing = 'the model is still loading';
     await work();
   } finally {
-    claim.release();
+    await claim.release();
   }
 }
 
-function standBy(): void {
-  missing = 'another trainer is using these checkpoints; this one stands by and takes over when it stops';
-  logger.warn({ lock: data.trainerClaim }, missing);
-}
-
-await service.run([workWhenClaimed()], [() => server.close(), queue.close], [queue.refused]);
+await service.run(
+  [workWhenClaimed()],
+  [checkpoints.close, () => server.close(), queue.close],
+  [queue.refused, overtaken.promise],
+);

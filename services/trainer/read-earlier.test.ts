@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { logError } from '../../shared/log/errors.ts';
-import { readEarlier } from './read-samples.ts';
+import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { readEarlier, readSamples } from './read-samples.ts';
 import { replayVersion } from './replay-step.ts';
 import type { StepInput } from './step.ts';
 import { batchData, sampleData } from './testing/facts.ts';
@@ -54,6 +55,15 @@ test('no request text is stored in a checkpoint', async () => {
   for (const text of texts) expect(text).not.toContain(words);
 });
 
+test('a sample without its words trains nothing', async () => {
+  const sample = { sampleId: 'a', at: at(0) };
+  const erased = { ...ready(sampleData('a')), erased: '2026-02-01T00:00:00.000Z' };
+  const log = { read: () => Promise.resolve(erased) };
+  const batch = { batchId: 'default/batch/2', earlier: [sample], samples: [sample] };
+  await expect(readSamples(log, batch)).rejects.toThrow('The words of a were erased at 2026-02-01');
+  expect(await readEarlier(log, batch)).toEqual([]);
+});
+
 test('an unavailable log is waited for; a trimmed record is not', async () => {
   const batch = { batchId: 'default/batch/2', earlier: [{ sampleId: 'a', at: at(0) }] };
   const reading = (error: Error) => readEarlier({ read: () => Promise.reject(error) }, batch);
@@ -77,7 +87,7 @@ test('a version is replayed with or without its earlier samples', async () => {
       {
         log: { read: async (_, { offset }) => ready(samples[offset]!) },
         engine: toyEngine,
-        storeOf: () => store,
+        storeOf: () => openCheckpointStore(store),
       },
     );
     expect(replayed).toMatchObject({ kind: 'same', digest: trained.digest });

@@ -8,7 +8,7 @@ import { TrainerError } from './errors.ts';
 
 /**
  * Reads the samples of a batch, in its order, by their positions in the log.
- * @throws RecordGone, BrokenRecord, SAMPLE_MISMATCH; LogUnavailable
+ * @throws RecordGone, BrokenRecord, SAMPLE_MISMATCH, SAMPLE_ERASED; LogUnavailable
  */
 export async function readSamples(
   log: Pick<EventLog, 'read'>,
@@ -43,6 +43,7 @@ async function readSample(
   { sampleId, at }: BatchSubmitted['data']['samples'][number],
 ): Promise<SampleReady['data']> {
   const event = await log.read('training', at);
+  if (event.erased !== undefined) throw TrainerError.SAMPLE_ERASED({ sample: sampleId, at: event.erased });
   if (event.type === 'sample.ready' && event.data.sampleId === sampleId) return event.data;
   const position = `${at.partition}/${at.offset}`;
   throw TrainerError.SAMPLE_MISMATCH({ batch, sample: sampleId, position, found: event.id });
@@ -56,4 +57,4 @@ export const digestOf = (samples: readonly SampleReady['data'][]): string =>
 export const isGoneForGood = (error: unknown): boolean =>
   isLogError(error, 'RecordGone') ||
   isLogError(error, 'BrokenRecord') ||
-  (isServiceError(error) && error.name === 'SAMPLE_MISMATCH');
+  (isServiceError(error) && (error.name === 'SAMPLE_MISMATCH' || error.name === 'SAMPLE_ERASED'));

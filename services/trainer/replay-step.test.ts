@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigError } from '../../shared/config/common.ts';
 import { SampleReady } from '../../shared/events/sample-ready.ts';
 import { logError } from '../../shared/log/errors.ts';
+import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { TrainerError } from './errors.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { replayVersion } from './replay-step.ts';
@@ -23,7 +24,11 @@ const trained = {
 const replay = (error: Error) =>
   replayVersion(
     { batch, trained, parent: undefined },
-    { log: { read: () => Promise.reject(error) }, engine: toyEngine, storeOf: () => 'nowhere' },
+    {
+      log: { read: () => Promise.reject(error) },
+      engine: toyEngine,
+      storeOf: () => openCheckpointStore('nowhere'),
+    },
   );
 
 test('a version with trimmed samples is not covered; an unavailable log is an error', async () => {
@@ -43,7 +48,7 @@ test('a version with a missing or changed teacher is not covered; the others are
   const replayWith = (prepare: LearningEngine['prepare'], fingerprint = 'toy') =>
     replayVersion(
       { batch: taught, trained: { ...trained, fingerprint }, parent: undefined },
-      { log, engine: { ...toyEngine, prepare }, storeOf: () => 'nowhere' },
+      { log, engine: { ...toyEngine, prepare }, storeOf: () => openCheckpointStore('nowhere') },
     );
   const refuse = (error: Error) => () => Promise.reject(error);
   expect(await replayWith(refuse(new ConfigError('someone/teacher is not here')))).toMatchObject({

@@ -4,7 +4,7 @@ import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
 import { readToEnd } from '../../shared/log/read-topic.ts';
 import {
   CheckpointDamaged,
-  openCheckpointStore,
+  type CheckpointStore,
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import { checkpointDigest } from '../../shared/policy/checkpoints/state.ts';
@@ -68,7 +68,7 @@ export async function replayInput(
 ): Promise<StepInput | { readonly why: string }> {
   let parent: StoredCheckpoint | undefined;
   try {
-    const store = openCheckpointStore(storeOf(trained.adapter));
+    const store = storeOf(trained.adapter);
     if (parentName !== undefined && (await store.has(parentName))) parent = await store.read(parentName);
   } catch (error) {
     if (!(error instanceof CheckpointDamaged)) throw error;
@@ -95,7 +95,7 @@ export async function replayInput(
 
 type ReplaySources = {
   readonly log: Pick<EventLog, 'read'>;
-  readonly storeOf: (adapter: string) => string;
+  readonly storeOf: (adapter: string) => CheckpointStore;
 };
 
 /** Trains one version again from its parent's checkpoint and its samples in the log, and compares digests. */

@@ -4,13 +4,15 @@ import { findModelHere } from '../../shared/hub/find-model.ts';
 import { isLogError } from '../../shared/log/errors.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { openCheckpoint } from '../../shared/policy/checkpoints/checkpoint.ts';
-import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import type { CheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { isStoreUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import { openBackend } from '../../shared/policy/executors/backend.ts';
 import { modelDigest } from '../../shared/policy/model/model-digest.ts';
 import { loadPolicy } from '../../shared/policy/model/policy.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
+import { openCheckpoints } from '../../shared/runtime/open-checkpoints.ts';
 import { logExists, openLog } from '../../shared/runtime/open-log.ts';
 import { isRefusal, REFUSED_EXIT_CODE } from '../../shared/runtime/refusal.ts';
 import { baseMismatch } from './base-mismatch.ts';
@@ -42,13 +44,15 @@ process.exitCode = await replay().catch((error: unknown) => {
 function reasonOf(error: unknown): string {
   if (error instanceof ConfigError) return `${error.message}; see clawloop replay --help`;
   const { message, stack = message } = error as Error;
-  return isRefusal(error) || isLogError(error, 'LogUnavailable') ? message : stack;
+  const isPlain = isRefusal(error) || isLogError(error, 'LogUnavailable') || isStoreUnavailable(error);
+  return isPlain ? message : stack;
 }
 
 async function replay(): Promise<number> {
   const config = loadConfig('trainer', TrainerConfig).values;
   const data = dataFolder(config.dataFolder);
   if (!logExists(config, data)) throw new ConfigError(`no log in ${data.root}; pass --data-folder`);
+  const checkpoints = openCheckpoints(config, data);
   const log = await openLog(config, data);
   try {
     const versions = await trainedVersions(log);
@@ -58,8 +62,8 @@ async function replay(): Promise<number> {
     }
     const folder = folderOf(config, config.model);
     const base = { model: config.model, digest: await modelDigest(folder) };
-    const onOtherBases = await versionsOnOtherBases(versions, base, data.checkpoints);
-    const sources = { log, storeOf: data.checkpoints };
+    const onOtherBases = await versionsOnOtherBases(versions, base, checkpoints.storeOf);
+    const sources = { log, storeOf: checkpoints.storeOf };
     const { here, again } = await (config.trainingEngine === 'local'
       ? replayHere(config, folder, sources)
       : replayThere(config, folder, { ...sources, usedTokens: data.usedTokens }));
@@ -80,6 +84,7 @@ async function replay(): Promise<number> {
     return counts.different === 0 ? 0 : 1;
   } finally {
     await log.close();
+    await checkpoints.close();
   }
 }
 
@@ -90,7 +95,7 @@ function folderOf(config: TrainerConfig, model: string): string {
   return found;
 }
 
-type Sources = { readonly log: EventLog; readonly storeOf: (adapter: string) => string };
+type Sources = { readonly log: EventLog; readonly storeOf: (adapter: string) => CheckpointStore };
 type Replay = {
   /** fingerprint */
   readonly here: string;
@@ -138,11 +143,11 @@ async function replayThere(
 async function versionsOnOtherBases(
   versions: readonly TrainedVersion[],
   base: { readonly model: string; readonly digest: string },
-  storeOf: (adapter: string) => string,
+  storeOf: (adapter: string) => CheckpointStore,
 ): Promise<ReadonlyMap<TrainedVersion, string>> {
   const reasons = new Map<TrainedVersion, string>();
   for (const [adapter, ofAdapter] of Map.groupBy(versions, ({ trained }) => trained.adapter)) {
-    const kept = await openCheckpointStore(storeOf(adapter)).list();
+    const kept = await storeOf(adapter).list();
     const states = new Map(kept.map(({ name, state }) => [name, state]));
     // If all kept checkpoints have another model, a version without a checkpoint has that one, too.
     const others = kept.every(({ state }) => state.model !== base.model && baseMismatch(state, base));

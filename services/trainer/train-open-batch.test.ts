@@ -277,8 +277,10 @@ test('a rollback during a step is not undone by the step', async () => {
 
 test('checkpoints of another log prevent the start, with instructions', async () => {
   await train(1);
-  await checkCheckpoints(store, 'this-log');
-  await expect(checkCheckpoints(store, 'that-log')).rejects.toThrow(/Move the folder away/);
+  await checkCheckpoints(openCheckpointStore(store), 'this-log');
+  await expect(checkCheckpoints(openCheckpointStore(store), 'that-log')).rejects.toThrow(
+    /Move the folder away/,
+  );
 });
 
 test('a teacher with a hub id is downloaded before the step, which gets its folder', async () => {

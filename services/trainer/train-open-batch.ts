@@ -7,6 +7,7 @@ import {
   type CheckpointStore,
   type StoredCheckpoint,
 } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import { isStoreUnavailable, storeUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import { utcNow } from '../../shared/runtime/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
 import { isRefusal } from '../../shared/runtime/refusal.ts';
@@ -17,7 +18,6 @@ import { digestOf, isGoneForGood, readEarlier, readSamples } from './read-sample
 import { isServerWait, lacksParentState } from './remote/server-wait.ts';
 import type { StepInput, StepProgress } from './step.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { isStoreUnavailable, storeUnavailable } from './store-unavailable.ts';
 import { separateTeacher } from './teacher.ts';
 
 type Batch = BatchSubmitted['data'];

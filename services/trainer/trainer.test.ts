@@ -46,7 +46,7 @@ function openTrainer(runner: Pick<StepRunner, 'run' | 'removeState'>, keep = 100
       rows.apply(headFold.on(rows, event, { partition: 0, offset: 0 }, undefined).changes);
     }
   };
-  const storeOf = (adapter: string) => join(root, adapter);
+  const storeOf = (adapter: string) => openCheckpointStore(join(root, adapter));
   const trainer = createTrainer({
     log: {
       logId: 'this-log',
@@ -63,6 +63,7 @@ function openTrainer(runner: Pick<StepRunner, 'run' | 'removeState'>, keep = 100
     metrics: createTrainerMetrics(registry),
     logger: pino({ level: 'silent' }),
     keep,
+    aside: { maxAgeMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY },
     maxStrikes: 3,
   });
   const owed = () => trainer.owed([...subjects].map(([subject, rows]) => ({ subject, partition: 0, rows })));
@@ -125,7 +126,7 @@ test('states of versions that are pruned, and of killed attempts, are removed fr
     removed.push(path);
   };
   const trainer = openTrainer({ run, removeState }, 1);
-  const folder = trainer.storeOf('default');
+  const { folder } = trainer.storeOf('default');
   const versions = async () =>
     (await readdir(folder))
       .filter((name) => /^\d+-[0-9a-f]+$/.test(name))

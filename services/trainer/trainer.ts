@@ -1,10 +1,12 @@
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { LeftoverLimit } from '../../shared/lang/leftovers.ts';
 import { type HeadView, lineage } from '../../shared/lineage/head.ts';
 import { headView } from '../../shared/lineage/head-rows.ts';
 import type { EventLog, SubjectView } from '../../shared/log/event-log.ts';
 import { openDraft, type Rows } from '../../shared/log/rows.ts';
-import { openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
+import type { CheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
 import type { Retention } from '../../shared/policy/checkpoints/prune.ts';
+import { isStoreUnavailable } from '../../shared/policy/checkpoints/store-unavailable.ts';
 import type { Job } from '../../shared/queue/job-queue.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Logger } from '../../shared/runtime/logger.ts';
@@ -15,8 +17,10 @@ import { type Outcome, outcomeName } from './outcome.ts';
 import { progressReport } from './progress-report.ts';
 import { isServerWait } from './remote/server-wait.ts';
 import type { RunStep, StepRunner } from './step-runner.ts';
-import { isStoreUnavailable } from './store-unavailable.ts';
 import { isCancelled, type Training, trainOpenBatch } from './train-open-batch.ts';
+
+/** ms after which old checkpoints are removed also without a new outcome: what was set aside ages by itself */
+const PRUNE_MS = 6 * 3_600_000;
 
 /** A job only says: check which batch of this adapter is open. */
 export type WakeUp = { readonly adapter: string };
@@ -26,10 +30,12 @@ type Options = {
   readonly runner: Pick<StepRunner, 'run' | 'refusal' | 'removeState'>;
   readonly base: Training['base'];
   readonly findModel: Training['findModel'];
-  readonly storeOf: (adapter: string) => string;
+  readonly storeOf: (adapter: string) => CheckpointStore;
   readonly metrics: TrainerMetrics;
   readonly logger: Logger;
   readonly keep: number;
+  /** of checkpoints that were set aside */
+  readonly aside: LeftoverLimit;
   readonly maxStrikes: number;
   /** notified of the open batches */
   readonly wait?: Pick<BatchWait, 'see'>;
@@ -43,7 +49,8 @@ export function createTrainer(options: Options) {
   const parents = new Map<string, Pick<Training, 'parent' | 'holdsVersions'>>();
   const heads = new Map<string, number>();
   const stores = watchAbsences(logger);
-  const prunedAdapters = new Set<string>();
+  /** when old checkpoints of an adapter were removed last, in monotonic ms */
+  const prunedAdapters = new Map<string, number>();
   /** batches whose outcome this process has appended and the fold has not read yet */
   const endedBatches = new Set<string>();
 
@@ -69,15 +76,15 @@ export function createTrainer(options: Options) {
       }
       const settled = before !== undefined && before.batchId !== batch?.batchId;
       if (settled) endedBatches.delete(before.batchId);
-      if (settled || !prunedAdapters.has(subject)) {
+      if (settled || monotonicNow() - (prunedAdapters.get(subject) ?? -PRUNE_MS) >= PRUNE_MS) {
         const retention = {
           lineage: lineage(view, head),
           openParent: view.open?.parent,
           settled: view.open === null ? view.n : view.n - 1,
         };
-        void removeOldCheckpoints(options, subject, retention);
+        prunedAdapters.set(subject, monotonicNow());
+        void removeAside(options, subject).then(() => removeOldCheckpoints(options, subject, retention));
       }
-      prunedAdapters.add(subject);
       if (batch !== null && !endedBatches.has(batch.batchId))
         jobs.push({ id: batch.batchId, data: { adapter: subject } });
     }
@@ -87,7 +94,7 @@ export function createTrainer(options: Options) {
   const wakeUp = async ({ adapter }: WakeUp, signal: AbortSignal): Promise<void> => {
     const batch = openBatches.get(adapter);
     if (batch === undefined || endedBatches.has(batch.batchId)) return;
-    const store = openCheckpointStore(options.storeOf(adapter));
+    const store = options.storeOf(adapter);
     const { batchId, n, parent } = batch;
     logger.info({ batch: batchId, version: n, parent, samples: batch.samples.length }, 'training started');
     metrics.progress.set({ adapter }, 0);
@@ -122,23 +129,38 @@ export function createTrainer(options: Options) {
   return { owed, wakeUp, openBatches: () => openBatches.size, missing: stores.missing };
 }
 
+type Removal = Pick<Options, 'storeOf' | 'keep' | 'aside' | 'logger' | 'runner'>;
+
+/** Before the old checkpoints, so that the objects of a bucket go at once. */
+async function removeAside({ storeOf, aside, logger, runner }: Removal, adapter: string): Promise<void> {
+  try {
+    const gone = await storeOf(adapter).removeAside(aside, (paths) => removeStates(runner, paths));
+    for (const { path, bytes, reason } of gone)
+      logger.info({ adapter, path, bytes, reason }, 'removed a checkpoint that was set aside');
+  } catch (error) {
+    logger.warn({ err: error, adapter }, 'could not remove checkpoints that were set aside; will retry');
+  }
+}
+
 async function removeOldCheckpoints(
-  { storeOf, keep, logger, runner }: Pick<Options, 'storeOf' | 'keep' | 'logger' | 'runner'>,
+  { storeOf, keep, logger, runner }: Removal,
   adapter: string,
   retention: Omit<Retention, 'keep'>,
 ): Promise<void> {
   try {
-    const gone = await openCheckpointStore(storeOf(adapter)).prune(
-      { keep, ...retention },
-      async ({ released, notes }) => {
-        const ofVersions = released.flatMap(({ state: { optimizer } }) => optimizer?.path ?? []);
-        for (const path of [...ofVersions, ...notes]) await runner.removeState?.(path);
-      },
-    );
+    const gone = await storeOf(adapter).prune({ keep, ...retention }, async ({ released, notes }) => {
+      const ofVersions = released.flatMap(({ state: { optimizer } }) => optimizer?.path ?? []);
+      await removeStates(runner, [...ofVersions, ...notes]);
+    });
     if (gone.length > 0) logger.info({ adapter, gone }, 'old checkpoints removed');
   } catch (error) {
     logger.warn({ err: error, adapter }, 'could not remove old checkpoints; will retry after the next batch');
   }
+}
+
+/** On a training server. */
+async function removeStates(runner: Options['runner'], paths: readonly string[]): Promise<void> {
+  for (const path of paths) await runner.removeState?.(path);
 }
 
 function createProgressListener(

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CheckpointsConfig } from './checkpoints.ts';
 import { CommonConfig } from './common.ts';
 import { LogConfig } from './log.ts';
 
@@ -10,5 +11,6 @@ export const CliConfig = CommonConfig.pick({ dataFolder: true })
       .optional()
       .describe('adapters that the command applies to, separated by commas; default: all in the log'),
   })
+  .extend(CheckpointsConfig.shape)
   .extend(LogConfig.shape);
 export type CliConfig = z.output<typeof CliConfig>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { distillationForm, learningMethod, trainingSettings } from '../events/training-settings.ts';
+import { agesOf, sizesOf } from '../retention/limits.ts';
 import { CommonConfig } from './common.ts';
 import { TrainingEngineConfig } from './training-server.ts';
 
@@ -164,6 +165,26 @@ export const CollectorConfig = CommonConfig.extend({
     .max(longestTimer)
     .default(60_000)
     .describe('ms between checks of all open work'),
+  keep: z
+    .string()
+    .refine((text) => text === '' || agesOf(text) !== undefined, 'such as 90d or conversations=90d,turns=30d')
+    .default('')
+    .describe(
+      'age after which records of conversations and turns are removed unless they are needed: 90d, or conversations=90d,turns=30d; default: keep all',
+    ),
+  keepBytes: z
+    .string()
+    .refine((text) => text === '' || sizesOf(text) !== undefined, 'such as 20gb or turns=5gb')
+    .default('')
+    .describe(
+      'size of conversations and of turns above which their oldest records are removed unless they are needed: 20gb, or conversations=20gb,turns=5gb; default: keep all',
+    ),
+  trimMs: z
+    .int()
+    .min(10)
+    .max(longestTimer)
+    .default(6 * 3_600_000)
+    .describe('ms between removals of old records, with --keep or --keep-bytes'),
   healthPort: z.int().min(0).max(65_535).default(8701).describe('port of /healthz, /readyz and /metrics'),
   ...TrainingEngineConfig.shape,
   ...TrainingConfig.shape,

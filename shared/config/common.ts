@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { trainingKind } from '../events/training-settings.ts';
 import { HubConfig } from '../hub/config.ts';
+import { CheckpointsConfig } from './checkpoints.ts';
 import { LogConfig } from './log.ts';
 import { QueueConfig } from './queue.ts';
 import { describeSettings, readSetting, type Setting } from './settings.ts';
@@ -64,6 +65,7 @@ const shared: ReadonlySet<string> = new Set([
   ...Object.keys(CommonConfig.shape),
   ...Object.keys(QueueConfig.shape),
   ...Object.keys(TrainingServerConfig.shape),
+  ...Object.keys(CheckpointsConfig.shape),
 ]);
 
 type ConfigSource = 'default' | 'env' | 'flag';

@@ -1,13 +1,7 @@
 import { z } from 'zod';
 
-/** Settings of the job queue, taken by the judge and the trainer. */
-export const QueueConfig = z.object({
-  queue: z
-    .enum(['memory', 'redis'])
-    .default('memory')
-    .describe(
-      'memory: in the process, for one process per service; redis: BullMQ, for any number of processes',
-    ),
+/** Where Redis is. */
+export const RedisConfig = z.object({
   redisUrl: z
     .url({ protocol: /^rediss?$/ })
     .refine(
@@ -27,6 +21,18 @@ export const QueueConfig = z.object({
     .regex(/^[\w.-]+$/)
     .default('clawloop')
     .describe('redis: prefix of all keys; one per deployment'),
+});
+export type RedisConfig = z.output<typeof RedisConfig>;
+
+/** Settings of the job queue, taken by the judge and the trainer. */
+export const QueueConfig = z.object({
+  queue: z
+    .enum(['memory', 'redis'])
+    .default('memory')
+    .describe(
+      'memory: in the process, for one process per service; redis: BullMQ, for any number of processes',
+    ),
+  ...RedisConfig.shape,
   boardKey: z
     .string()
     .min(8)

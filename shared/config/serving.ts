@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { AsideConfig } from './aside.ts';
+import { CheckpointsConfig } from './checkpoints.ts';
 import { CommonConfig } from './common.ts';
 import { configuredKey } from './configured-key.ts';
+import { QueueConfig, RedisConfig } from './queue.ts';
 import { TrainingEngineConfig } from './training-server.ts';
 
 export const ServingConfig = CommonConfig.extend({
@@ -262,6 +265,19 @@ export const ServingConfig = CommonConfig.extend({
     .int()
     .default(300_000)
     .describe('ms without a byte until an upstream answer times out'),
+  ...AsideConfig.shape,
+  ...CheckpointsConfig.shape,
+  ...RedisConfig.shape,
+  queue: QueueConfig.shape.queue.describe(
+    'redis, with the log on kafka: all servings share the answers stored by Idempotency-Key; memory: each stores its own',
+  ),
+  sharedAnswersMib: z
+    .int()
+    .min(1)
+    .default(256)
+    .describe(
+      'redis: MiB of answers stored by Idempotency-Key, for all servings; a quarter per access key. Beyond, the oldest answers of the key with the most go',
+    ),
   // what is trained there must be sampled at temperature 1
   ...TrainingEngineConfig.pick({ trainingEngine: true }).shape,
 });

@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { AsideConfig } from './aside.ts';
+import { CheckpointsConfig } from './checkpoints.ts';
 import { CommonConfig } from './common.ts';
 import { QueueConfig } from './queue.ts';
 import { TrainingServerConfig } from './training-server.ts';
@@ -41,6 +43,8 @@ export const TrainerConfig = CommonConfig.extend({
     .min(100)
     .default(60_000)
     .describe('ms between checks for an open batch that the queue may have lost'),
+  ...AsideConfig.shape,
+  ...CheckpointsConfig.shape,
   ...TrainingServerConfig.shape,
   ...QueueConfig.shape,
 });

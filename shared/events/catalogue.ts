@@ -18,6 +18,7 @@ import { JudgmentRevised } from './judgment-revised.ts';
 import { LaneForgotten } from './lane-forgotten.ts';
 import { LearningPaused } from './learning-paused.ts';
 import { LearningResumed } from './learning-resumed.ts';
+import { LogTrimmed } from './log-trimmed.ts';
 import { PolicyCanaryExpired } from './policy-canary-expired.ts';
 import { PolicyCanaryStarted } from './policy-canary-started.ts';
 import { PolicyLoaded } from './policy-loaded.ts';
@@ -46,6 +47,7 @@ import { VoteExpired } from './vote-expired.ts';
 import { VoteFailed } from './vote-failed.ts';
 import { WishSetAside } from './wish-set-aside.ts';
 import { WishTakenUp } from './wish-taken-up.ts';
+import { WordsErased } from './words-erased.ts';
 
 /** All events, in the order in which a message meets them on its way to training. */
 export const catalogue = [
@@ -64,6 +66,7 @@ export const catalogue = [
   EnvironmentReleased,
   SessionEnded,
   LaneForgotten,
+  WordsErased,
   TurnCompleted,
   TurnContinued,
   TurnSkipped,
@@ -96,6 +99,7 @@ export const catalogue = [
   PolicyUpdateFailed,
   PolicyRolledBack,
   PolicyLoaded,
+  LogTrimmed,
   EventRejected,
 ] as const;
 
@@ -115,6 +119,7 @@ export type ClawLoopEvent =
   | EnvironmentReleased
   | SessionEnded
   | LaneForgotten
+  | WordsErased
   | TurnCompleted
   | TurnContinued
   | TurnSkipped
@@ -147,4 +152,5 @@ export type ClawLoopEvent =
   | PolicyUpdateFailed
   | PolicyRolledBack
   | PolicyLoaded
+  | LogTrimmed
   | EventRejected;

@@ -21,6 +21,8 @@ type Envelope<Type extends string = string, Data = unknown> = {
   readonly traceparent?: string;
   /** for a dead letter that was put back: the groups that had rejected it, separated by commas; others skip it */
   readonly redrivenfor?: string;
+  /** its words were erased: time of the words.erased event that says so. Such a record never trains. */
+  readonly erased?: string;
   readonly data: Data;
 };
 
@@ -95,5 +97,6 @@ export const envelopeSchema = z.object({
   dataschema: z.string().regex(/^clawloop:[a-z.-]+:\d+$/),
   traceparent: z.string().optional(),
   redrivenfor: z.string().optional(),
+  erased: z.iso.datetime().optional(),
   data: z.unknown(),
 });

@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
+import { readErasures } from './erasures.ts';
 import type { CommittedPartition, EventLog, SubjectView } from './event-log.ts';
 import {
   comparable,
@@ -14,6 +15,7 @@ import {
 } from './facts-of-log.ts';
 import type { Fold } from './fold.ts';
 import { type RebuiltPartition, rebuild } from './rebuild.ts';
+import { rowsOfOtherVersion, rowsVersionOf } from './row-versions.ts';
 import { stableJson } from './stable-json.ts';
 
 export type AuditedFold = {
@@ -78,7 +80,8 @@ export async function deepAudit(
     folds.flatMap(({ decides }, index) => (reports[index]!.unknown.length > 0 ? decides : [])),
   );
   const claimed = new Set<string>(blind);
-  return folds.map((audited, index) => {
+  const erasures = await readErasures(log);
+  const again = folds.map((audited, index) => {
     const gone = missing.get(audited)!.filter(({ key, digest }) => !stands(now, standing, key, digest));
     const types = new Set(audited.decides.filter((type) => !claimed.has(type)));
     for (const type of types) claimed.add(type);
@@ -90,7 +93,18 @@ export async function deepAudit(
     ];
     return { ...report, differences };
   });
+  return erasures.length === 0 ? again : again.map(undecidedSince(erasures.map(({ time }) => time)));
 }
+
+/** What was decided by words cannot be decided again without them. */
+const undecidedSince =
+  (times: readonly string[]) =>
+  (report: FoldReport): FoldReport => {
+    const { length } = report.differences;
+    if (length === 0) return report;
+    const why = `${length} differences, which may come from the erasure of ${times.join(', ')}`;
+    return { ...report, differences: [], unknown: [...report.unknown, why] };
+  };
 
 async function readAllFacts(log: EventLog, folds: readonly AuditedFold[]): Promise<StandingFacts> {
   const all = new Map<string, readonly StandingFact[]>();
@@ -117,9 +131,14 @@ async function foldAgain(
 ): Promise<{ readonly facts: readonly RebuiltFact[]; readonly report: FoldReport }> {
   const committed = await log.committed(group);
   const setAside = await readSetAside(log, group, fold.reads);
-  const unknown = await trimmedTopics(log, decides.length === 0 ? [fold.reads] : [fold.reads, fold.writes]);
+  const unknown = await reasonsOfTrims(log, decides.length === 0 ? [fold.reads] : [fold.reads, fold.writes]);
   const nothing = { group, records: 0, setAside: setAside.size, facts: 0, rows: 0, differences: [] };
   if (unknown.length > 0) return { facts: [], report: { ...nothing, unknown } };
+  const other = committed.find(({ rowsVersion }) => rowsVersion !== rowsVersionOf(fold));
+  if (other !== undefined) {
+    const why = rowsOfOtherVersion({ ...other, group }, other.rowsVersion, rowsVersionOf(fold)).message;
+    return { facts: [], report: { ...nothing, unknown: [why] } };
+  }
 
   const causes = new Map<number, Position[]>();
   let records = 0;
@@ -154,7 +173,7 @@ async function foldAgain(
   return { facts, report: { ...nothing, records, facts: facts.length, rows, differences, unknown: [] } };
 }
 
-async function trimmedTopics(log: EventLog, topics: readonly Topic[]): Promise<readonly string[]> {
+async function reasonsOfTrims(log: EventLog, topics: readonly Topic[]): Promise<readonly string[]> {
   const found = await Promise.all(
     [...new Set(topics)].map(async (topic) => ({ topic, starts: await log.starts(topic) })),
   );

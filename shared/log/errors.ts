@@ -7,6 +7,7 @@
  *  - RecordsLost: a partition ends before a position that was already read, or has other records there.
  *  - BrokenRecord: the record at the requested position cannot be parsed.
  *  - NewerSchema: written by a newer version of ClawLoop.
+ *  - OtherRows: rows of a fold have another version than this program reads.
  *  - RecordTooLarge: above `maxRecordBytes`, and nothing was written; or above the limit of a Kafka topic,
  *    and records of other partitions may have been written.
  *  - LogRefused: the brokers or the file system reject this client (wrong password, missing permission).
@@ -19,6 +20,7 @@ export type LogErrorName =
   | 'RecordsLost'
   | 'BrokenRecord'
   | 'NewerSchema'
+  | 'OtherRows'
   | 'RecordTooLarge'
   | 'LogMismatch'
   | 'LogRefused';

@@ -3,6 +3,7 @@ import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
 import type { ChainHead, VerifiedChain } from './chain.ts';
 import type { Fold } from './fold.ts';
+import type { Retention } from './retention.ts';
 import type { Rows } from './rows.ts';
 
 export type Recorded = {
@@ -20,6 +21,25 @@ export type Heading = { readonly type: string; readonly subject: string; readonl
  * records of other types. A function is called for each record, in order.
  */
 export type Wanted = ReadonlySet<string> | ((heading: Heading) => boolean);
+
+/** A record of a newer version: a reader that cannot read it stops its partition there. */
+export type NewerRecord = {
+  readonly topic: Topic;
+  readonly at: Position;
+  readonly type: string;
+  readonly version: number;
+  /** the version that this program reads */
+  readonly known: number;
+  readonly reason: string;
+};
+
+type FollowSettings = {
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+  /** Default: all records. */
+  readonly wants?: Wanted | undefined;
+  readonly onNewer?: ((newer: NewerRecord) => void) | undefined;
+};
 
 /** The committed state of one subject. */
 export type SubjectView = {
@@ -83,6 +103,8 @@ export type CommittedPartition = {
   readonly partition: number;
   /** input position up to which records are folded */
   readonly position: number;
+  /** version of the rows, see row-versions.ts; they are as stored, not migrated */
+  readonly rowsVersion: number;
   /** All subjects that have rows. */
   readonly subjects: readonly SubjectView[];
 };
@@ -111,6 +133,8 @@ export type RepairedPartition = {
  *  - `append` is at least once: an event may be in the log twice, so every fold ignores an id that it has seen;
  *  - an unparsable record goes to dead-letters in the commit that skips it; an unknown type is skipped; a newer
  *    version of a known type stops its partition, and `lag` reports it;
+ *  - rows of an earlier version are migrated in one commit before the first record is folded; rows of a newer
+ *    version stop their partition unchanged, and `troubles` reports it;
  *  - rebuilding a group from zero with the same code gives the same rows and events, because each stretch of
  *    the input is folded under the settings that were in force.
  */
@@ -127,14 +151,14 @@ export type EventLog = {
   ) => Promise<void>;
   /**
    * Reads all partitions of one topic, without a group. Records of one partition arrive in order. Records that
-   * `wants` leaves out are skipped unparsed.
+   * `wants` leaves out are skipped unparsed. A newer version of a known type ends the reading with NewerSchema. With
+   * `onNewer` it stops only its partition, which then counts as read to its end; `position` stays at the record.
    */
   readonly follow: (
     topic: Topic,
     from: Offsets,
     onRecord: (record: Recorded) => void,
-    signal: AbortSignal,
-    wants?: Wanted,
+    options: FollowSettings,
   ) => Following;
   /** Reads one record by its position. Throws RecordGone if it does not exist or was trimmed. */
   readonly read: (topic: Topic, at: Position) => Promise<ClawLoopEvent>;
@@ -163,7 +187,13 @@ export type EventLog = {
   /**
    * Recomputes the hash chain of each partition of a topic, and compares it with the links in the log and with
    * the earlier heads in `noted`. Reads only.
+   * @param trims the chains at the recorded trims; the chain of a trimmed partition goes on from there
    */
-  readonly verify: (topic: Topic, noted?: readonly ChainHead[]) => Promise<readonly VerifiedChain[]>;
+  readonly verify: (
+    topic: Topic,
+    noted?: readonly ChainHead[],
+    trims?: readonly ChainHead[],
+  ) => Promise<readonly VerifiedChain[]>;
+  readonly retention: Retention;
   readonly close: () => Promise<void>;
 };

@@ -206,9 +206,12 @@ export async function completeEvents<Settings>(
   });
 }
 
-/** Completes a deferred event from the record at its position; undefined: the record is unreadable. */
+/**
+ * Completes a deferred event from the record at its position; undefined: the record is unreadable. Without its words,
+ * a record is as good as gone.
+ */
 export const completed = (event: DeferredEvent, record: ClawLoopEvent | undefined): ClawLoopEvent =>
-  record?.id === event.id ? event.create(record) : event.gone();
+  record?.id === event.id && record.erased === undefined ? event.create(record) : event.gone();
 
 /**
  * Reads the event in a record's body, for a deferred event; undefined: the record is unreadable.

@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { Topic } from '../events/define-event.ts';
 import type { Position } from '../events/position.ts';
+import type { Migration } from './row-versions.ts';
 import type { RowChange, Rows } from './rows.ts';
 
 /**
@@ -46,4 +47,9 @@ export type Fold<Settings = unknown> = {
   readonly reads: Topic;
   readonly writes: Topic;
   readonly on: (rows: Rows, event: InputEvent, at: Position, settings: Settings) => Folded;
+  /**
+   * Rows that an earlier release wrote get their present shape by these, in order: the first takes rows of version 1
+   * to version 2. So the version of a fold's rows is their number plus 1.
+   */
+  readonly migrations?: readonly Migration[];
 };

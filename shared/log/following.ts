@@ -2,7 +2,7 @@ import type { Topic } from '../events/define-event.ts';
 import { parseEvent } from '../events/parse-event.ts';
 import type { Position } from '../events/position.ts';
 import { logError } from './errors.ts';
-import type { EventLog, Following, Offsets, Recorded, Wanted } from './event-log.ts';
+import type { EventLog, Following, NewerRecord, Offsets, Recorded, Wanted } from './event-log.ts';
 import { newerSchema } from './fold-chunk.ts';
 import type { Lifetime } from './log-lifetime.ts';
 
@@ -31,6 +31,7 @@ export type FollowOptions = {
   readonly from: Offsets;
   readonly onRecord: (record: Recorded) => void;
   readonly wants: Wanted | undefined;
+  readonly onNewer: ((newer: NewerRecord) => void) | undefined;
   readonly onRejected: (rejected: RejectedRecord) => void;
   readonly signal: AbortSignal;
 };
@@ -42,7 +43,7 @@ export const followWithin =
     onRejected: FollowOptions['onRejected'],
     start: (options: FollowOptions) => Following,
   ): EventLog['follow'] =>
-  (topic, from, onRecord, signal, wants) => {
+  (topic, from, onRecord, { signal, wants, onNewer }) => {
     lifetime.requireOpen();
     const following = start({
       topic,
@@ -50,22 +51,38 @@ export const followWithin =
       onRecord,
       onRejected,
       wants,
+      onNewer,
       signal: lifetime.orClosed(signal),
     });
     void lifetime.track(following.done);
     return following;
   };
 
-/** Delivers one record. Throws NewerSchema at a newer version of a known type. */
+/**
+ * Delivers one record. False: it is newer than this program, and its partition stops before it.
+ * @throws NewerSchema if nobody asked to be told of such a record
+ */
 export function deliver(
-  { topic, onRecord, onRejected }: Pick<FollowOptions, 'topic' | 'onRecord' | 'onRejected'>,
+  {
+    topic,
+    onRecord,
+    onRejected,
+    onNewer,
+  }: Pick<FollowOptions, 'topic' | 'onRecord' | 'onRejected' | 'onNewer'>,
   at: Position,
   { body, time }: { readonly body: string; readonly time: number },
-): void {
+): boolean {
   const parsed = parseEvent(body);
-  if (parsed.kind === 'newer') throw logError('NewerSchema', newerSchema(topic, at, parsed));
+  if (parsed.kind === 'newer') {
+    const reason = newerSchema(topic, at, parsed);
+    if (onNewer === undefined) throw logError('NewerSchema', reason);
+    const { type, version, known } = parsed;
+    onNewer({ topic, at, type, version, known, reason });
+    return false;
+  }
   if (parsed.kind === 'broken') onRejected({ topic, ...at, error: parsed.error });
   if (parsed.kind === 'event') onRecord({ event: parsed.event, at, time });
+  return true;
 }
 
 type Waiter = {
@@ -79,13 +96,15 @@ type Follower = {
   readonly ends: () => Promise<readonly number[]>;
   /** The offset in a partition up to which all records were delivered. */
   readonly next: (partition: number) => number;
+  /** Whether a partition stopped: then there is nothing more to wait for. */
+  readonly hasStopped: (partition: number) => boolean;
   /** Reads until the signal aborts; calls `progressed` after progress. */
   readonly run: (progressed: () => void) => Promise<void>;
 };
 
 /** The state of a running follower: whether it reached an end, and how it ended. */
 export function openFollowing(
-  { partitions, ends: endsNow, next, run }: Follower,
+  { partitions, ends: endsNow, next, hasStopped, run }: Follower,
   signal: AbortSignal,
 ): Following {
   let waiters: Waiter[] = [];
@@ -93,7 +112,7 @@ export function openFollowing(
 
   const settleWaiters = () => {
     waiters = waiters.filter(({ ends, resolve }) => {
-      const reached = ends.every((end, partition) => next(partition) >= end);
+      const reached = ends.every((end, partition) => hasStopped(partition) || next(partition) >= end);
       if (reached) resolve();
       return !reached;
     });

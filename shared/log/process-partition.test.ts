@@ -4,6 +4,7 @@ import { pause } from '../lang/async.ts';
 import type { Fold } from './fold.ts';
 import type { InputRecord } from './fold-chunk.ts';
 import { type PartitionStore, type PartitionWork, processPartition } from './process-partition.ts';
+import { createTroubles } from './troubles.ts';
 
 const skipped = (id: string) =>
   TurnSkipped.create({
@@ -30,8 +31,9 @@ const input = (...ids: readonly string[]): InputRecord[] =>
 /** A partition in memory; `faults` are thrown, one by one, instead of a commit. */
 function memoryPartition(records: readonly InputRecord[], faults: (Error | 'void')[] = []) {
   const stop = new AbortController();
+  const troubles = createTroubles();
   const waits: number[] = [];
-  let [position, count, takeOvers, closed] = [0, 0, 0, 0];
+  let [position, count, takeOvers, closed, version] = [0, 0, 0, 0, 1];
   const settings: (string | null)[] = [];
   const store: PartitionStore<InputRecord> = {
     longestWaitMs: 150,
@@ -39,18 +41,21 @@ function memoryPartition(records: readonly InputRecord[], faults: (Error | 'void
       takeOvers += 1;
       return {
         rows: count === 0 ? [] : [['a', 'count/n', count]],
+        position,
+        rowsVersion: version,
         settings: settings.findLast((json) => json !== null) ?? null,
         next: async () => {
           if (position === records.length) stop.abort();
           return records.slice(position, position + 2);
         },
-        commit: async ({ folded, settings: json }) => {
+        commit: async ({ folded, settings: json, rowsVersion }) => {
           const fault = faults.shift();
           if (fault === 'void') return false;
           if (fault !== undefined) throw fault;
           position = folded.next;
-          count = folded.changes.get('a')!.get('count/n') as number;
-          settings.push(json);
+          count = (folded.changes.get('a')?.get('count/n') as number | undefined) ?? count;
+          version = rowsVersion ?? version;
+          if (folded.taken > 0) settings.push(json);
           return true;
         },
         readBodies: async (positions) => positions.map(() => null),
@@ -66,11 +71,16 @@ function memoryPartition(records: readonly InputRecord[], faults: (Error | 'void
     fold: counts,
     options: { group: 'g', settings: null, ...options },
     partition: 0,
+    troubles,
     onRejected: () => {},
     stop: stop.signal,
   });
   const state = () => ({ position, count, takeOvers, closed, waits, settings });
-  return { store, work, state, stop };
+  /** What an earlier process left. */
+  const restore = (left: { readonly position: number; readonly count: number; readonly version: number }) => {
+    ({ position, count, version } = left);
+  };
+  return { store, work, state, stop, restore, troubles, version: () => version };
 }
 
 test('records are folded in chunks, each committed with the settings where they changed', async () => {
@@ -123,4 +133,39 @@ test('a record of a newer version stops the partition, and open obligations stay
   await processing;
   expect(state()).toMatchObject({ position: 1, count: 1 });
   expect(owed.slice(0, 4)).toEqual([0, 1, 1, 1]);
+});
+
+/** From version 2 on, the fold counts in thousands. */
+const inThousands: Fold<null> = {
+  ...counts,
+  on: (rows) => ({
+    changes: [{ key: 'count/n', row: ((rows.get('count/n') as number | undefined) ?? 0) + 1_000 }],
+    emit: [],
+  }),
+  migrations: [(rows) => [{ key: 'count/n', row: (rows.get('count/n') as number) * 1_000 }]],
+};
+
+test('earlier rows are migrated in a commit of their own, which is repeated until it succeeds', async () => {
+  const faults: (Error | 'void')[] = ['void', new Error('passes')];
+  const { store, work, state, version, restore } = memoryPartition(input('1', '2', '3'), faults);
+  restore({ position: 2, count: 2, version: 1 });
+  await processPartition({ ...work(), fold: inThousands }, store);
+  expect(state()).toMatchObject({ position: 3, count: 3_000, takeOvers: 3, closed: 3, settings: ['null'] });
+  expect(version()).toBe(2);
+});
+
+test('newer rows stay as they are, and the reason is told until the partition is given up', async () => {
+  const { store, work, state, version, restore, troubles, stop } = memoryPartition(input('1', '2', '3'));
+  restore({ position: 2, count: 2_000, version: 2 });
+  const owed: unknown[] = [];
+  const processing = processPartition(work({ owed: (views) => void owed.push(views) }), store);
+  while (troubles.of('g').length === 0) await pause(1);
+  expect(troubles.of('g')).toEqual([
+    'turns/0: the rows of g for turns/0 have version 2, and this version of ClawLoop knows 1: update it',
+  ]);
+  stop.abort();
+  await processing;
+  expect(troubles.of('g')).toEqual([]);
+  expect(state()).toMatchObject({ position: 2, count: 2_000, takeOvers: 1, closed: 1, settings: [] });
+  expect([version(), owed]).toEqual([2, []]);
 });

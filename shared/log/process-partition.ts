@@ -1,5 +1,6 @@
 import type { Position } from '../events/position.ts';
-import { doubling, pause } from '../lang/async.ts';
+import { aborted, doubling, pause } from '../lang/async.ts';
+import { isLogError } from './errors.ts';
 import type { ProcessOptions } from './event-log.ts';
 import type { Fold } from './fold.ts';
 import {
@@ -8,17 +9,21 @@ import {
   foldChunk,
   type InputRecord,
   openState,
+  type PartitionState,
   readableEvent,
   viewsOf,
 } from './fold-chunk.ts';
 import type { RejectedRecord } from './following.ts';
+import { migrateRows, rowsOfOtherVersion, rowsVersionOf } from './row-versions.ts';
 import { stableJson } from './stable-json.ts';
+import type { Troubles } from './troubles.ts';
 
 export type PartitionWork<Settings> = {
   readonly fold: Fold<Settings>;
   readonly options: ProcessOptions<Settings>;
   readonly partition: number;
   readonly onRejected: (rejected: RejectedRecord) => void;
+  readonly troubles: Troubles;
   /** Aborts when the member must give up the partition; the current chunk is committed first. */
   readonly stop: AbortSignal;
 };
@@ -40,6 +45,10 @@ export type PartitionStore<Input extends InputRecord> = {
 /** A partition that was taken over. After an error, it must be taken over again. */
 export type OwnedPartition<Input extends InputRecord> = {
   readonly rows: Parameters<typeof openState>[1];
+  /** Input position of the rows. */
+  readonly position: number;
+  /** Version of the rows. */
+  readonly rowsVersion: number;
   /** JSON of the settings of the last stretch; null: nothing was folded yet. */
   readonly settings: string | null;
   /** The next records; none if none arrived within `waitMs`, or if `stop` aborted. */
@@ -59,6 +68,8 @@ export type FoldedStep<Input extends InputRecord> = {
   readonly folded: FoldedChunk;
   /** JSON; null: as before */
   readonly settings: string | null;
+  /** Version of all rows after the commit; null: as before */
+  readonly rowsVersion: number | null;
 };
 
 /** ms of folding per transaction */
@@ -84,9 +95,21 @@ export async function processPartition<Settings, Input extends InputRecord>(
       if (owned === undefined) return;
       await foldOwned(work, owned, onCommit).finally(owned.close);
     } catch (error) {
-      await store.recover(error, waits.next().value);
+      if (isLogError(error, 'OtherRows')) await standStill(work, error);
+      else await store.recover(error, waits.next().value);
     }
   }
+}
+
+/** Only another program can go on: it gets the partition when this one stops. */
+async function standStill<Settings>(
+  { fold, options, partition, troubles, stop }: PartitionWork<Settings>,
+  error: Error,
+): Promise<void> {
+  const place = `${fold.reads}/${partition}`;
+  troubles.refused(options.group, place, error);
+  await aborted(stop);
+  troubles.worked(options.group, place);
 }
 
 /** Returns when `stop` aborts, or when the partition must be taken over again. */
@@ -98,13 +121,13 @@ async function foldOwned<Settings, Input extends InputRecord>(
   const { group, owed = () => undefined, owedIntervalMs = 60_000 } = options;
   const topic = fold.reads;
   const state = openState(partition, owned.rows);
+  if (stop.aborted || !(await migrate(fold, state, { options, owned }))) return;
   const settings = stableJson(options.settings);
   let recorded = owned.settings;
   const read = async (positions: readonly Position[]) => {
     const bodies = await owned.readBodies(positions);
     return bodies.map((body, index) => readableEvent(topic, positions[index]!, body));
   };
-  if (stop.aborted) return;
   let owedAt = performance.now();
   owed(viewsOf(state));
 
@@ -122,6 +145,7 @@ async function foldOwned<Settings, Input extends InputRecord>(
       from: records[0]!.offset,
       folded,
       settings: recorded === settings ? null : settings,
+      rowsVersion: null,
     });
     if (!isCommitted) return;
     onCommit();
@@ -135,4 +159,27 @@ async function foldOwned<Settings, Input extends InputRecord>(
       if (!stop.aborted) owed(viewsOf(state));
     }
   }
+}
+
+/**
+ * Commits the rows in their present shape before any record is folded. False: the partition must be taken over again.
+ * @throws OtherRows when they are newer
+ */
+async function migrate<Settings, Input extends InputRecord>(
+  fold: Fold<Settings>,
+  state: PartitionState,
+  { options, owned }: Pick<PartitionWork<Settings>, 'options'> & { readonly owned: OwnedPartition<Input> },
+): Promise<boolean> {
+  const { position, rowsVersion: from } = owned;
+  const rowsVersion = rowsVersionOf(fold);
+  if (from === rowsVersion) return true;
+  if (from > rowsVersion)
+    throw rowsOfOtherVersion(
+      { group: options.group, topic: fold.reads, partition: state.partition },
+      from,
+      rowsVersion,
+    );
+  const changes = migrateRows(fold, state, from);
+  const folded = { next: position, taken: 0, changes, emit: [], rejected: [], stopped: null };
+  return owned.commit({ records: [], from: position, folded, settings: null, rowsVersion });
 }

@@ -1,6 +1,6 @@
 import type { Topic } from '../events/define-event.ts';
 import { defined } from '../lang/defined.ts';
-import type { EventLog, Offsets, Recorded, Wanted } from './event-log.ts';
+import type { EventLog, NewerRecord, Offsets, Recorded, Wanted } from './event-log.ts';
 
 type ReadOptions = {
   readonly from?: Offsets;
@@ -9,6 +9,8 @@ type ReadOptions = {
   readonly wants?: Wanted;
   /** When it aborts, the read ends early, without an error. */
   readonly signal?: AbortSignal;
+  /** A record of a newer version then stops only its partition, before it. */
+  readonly onNewer?: (newer: NewerRecord) => void;
 };
 
 /**
@@ -19,14 +21,14 @@ export async function readToEnd(
   log: Pick<EventLog, 'follow'>,
   topic: Topic,
   onRecord: (record: Recorded) => void,
-  { from = {}, until, wants, signal }: ReadOptions = {},
+  { from = {}, until, wants, signal, onNewer }: ReadOptions = {},
 ): Promise<void> {
   const stop = new AbortController();
   const either = AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]);
   const onRecordBefore = (record: Recorded) => {
     if (until === undefined || record.at.offset < until[record.at.partition]!) onRecord(record);
   };
-  const following = log.follow(topic, from, onRecordBefore, either, wants);
+  const following = log.follow(topic, from, onRecordBefore, { signal: either, wants, onNewer });
   try {
     await Promise.race([following.caughtUp, following.done]);
   } catch (error) {

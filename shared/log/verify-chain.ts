@@ -1,4 +1,5 @@
 import type { Topic } from '../events/define-event.ts';
+import type { LogTrimmed } from '../events/log-trimmed.ts';
 import {
   type ChainBreak,
   type ChainedRecord,
@@ -24,18 +25,40 @@ export function notedWitnesses(
   };
 }
 
-/** Recomputes one chain, record by record, and compares it with the witnesses. */
+/**
+ * The link from which a chain is recomputed: after the records that were trimmed, as `log.trimmed` recorded it.
+ * Undefined: no trim up to there is recorded.
+ */
+export function beginAt(
+  { topic, partition, from }: { readonly topic: Topic; readonly partition: number; readonly from: number },
+  start: number,
+  trims: readonly ChainHead[],
+): Begin | undefined {
+  if (start <= from) return { at: from, link: emptyChain };
+  const trim = trims.find(
+    (one) => one.topic === topic && one.partition === partition && one.to === start && one.from === from,
+  );
+  return trim && { at: start, link: trim.head };
+}
+
+type Begin = { readonly at: number; readonly link: string };
+
+/**
+ * Recomputes one chain, record by record, and compares it with the witnesses. Of a trimmed chain, the rest is
+ * recomputed from `begin` on; earlier witnesses say nothing about it.
+ */
 export function openVerifier(
   place: { readonly topic: Topic; readonly partition: number; readonly from: number },
   witnesses: readonly Witness[],
+  begin: Begin = { at: place.from, link: emptyChain },
 ) {
-  const waiting = [...witnesses].sort((a, b) => a.at - b.at);
-  let link = emptyChain;
-  let next = place.from;
+  const waiting = witnesses.filter(({ at }) => at >= begin.at).sort((a, b) => a.at - b.at);
+  let { link } = begin;
+  let next = begin.at;
   let records = 0;
-  let sound = place.from;
+  let sound = begin.at;
   /** the chain agrees with a witness up to here, whatever the links in the log say */
-  let vouched = place.from;
+  let vouched = begin.at;
   let broken: ChainBreak | undefined;
   const breaks = (to: number, why: string, from = sound): void => {
     broken ??= { from, to, why };
@@ -71,15 +94,31 @@ export function openVerifier(
     end: (end: number): VerifiedChain => {
       check(end);
       for (const { at, who } of waiting.splice(0)) breaks(at, `ends before ${who}`);
-      const covered = { ...place, to: Math.max(end, place.from), head: link, records };
+      const covered = { ...place, to: Math.max(end, begin.at), head: link, records };
       return broken === undefined ? covered : { ...covered, broken };
     },
   };
 }
+
+/** The break for a partition that lacks its first records, although no trim of them is recorded. */
+export const untoldTrim = (from: number, start: number): ChainBreak => ({
+  from,
+  to: start,
+  why: `the records before ${start} are missing, and no trim to ${start} is recorded`,
+});
 
 /** The break for a noted head of a chain with another start: the log was replaced, or the chain restarted. */
 export const otherChain = ({ from, to }: ChainHead, now: number): ChainBreak => ({
   from,
   to,
   why: `a head was noted of a chain from ${from} on; the chain begins at ${now}`,
+});
+
+/** The chain at a trim, from which the rest of the partition is verified. */
+export const chainOf = ({ data: { topic, partition, to, chain } }: LogTrimmed): ChainHead => ({
+  topic,
+  partition,
+  from: chain.from,
+  to,
+  head: chain.link,
 });

@@ -14,24 +14,24 @@ const keyLimits = z.object({
 });
 export type KeyLimits = z.output<typeof keyLimits>;
 
-const AccessKeys = z.object({
-  keys: z.array(
-    z.object({
-      id: z.string().describe('recorded in events; nothing is matched across ids'),
-      name: z.string().describe('who or what the key is for; a user may have several keys'),
-      adapter: z.string().optional().describe('the only adapter that the key may use; default: any'),
-      operator: z
-        .boolean()
-        .optional()
-        .describe('may use the console and the routes that change what is served; default: no'),
-      ...keyLimits.shape,
-      sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      createdAt: z.string(),
-      expiresAt: z.iso.datetime().optional().describe('the key is invalid from then on; default: never'),
-    }),
-  ),
+export const AccessKey = z.object({
+  id: z.string().describe('recorded in events; nothing is matched across ids'),
+  name: z.string().describe('who or what the key is for; a user may have several keys'),
+  adapter: z.string().optional().describe('the only adapter that the key may use; default: any'),
+  operator: z
+    .boolean()
+    .optional()
+    .describe('may use the console and the routes that change what is served; default: no'),
+  ...keyLimits.shape,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  createdAt: z.string(),
+  expiresAt: z.iso.datetime().optional().describe('the key is invalid from then on; default: never'),
 });
-export type AccessKey = z.output<typeof AccessKeys>['keys'][number];
+export type AccessKey = z.output<typeof AccessKey>;
+const AccessKeys = z.object({ keys: z.array(AccessKey) });
+
+/** What restricts or extends a key. */
+export type KeyRules = Partial<Pick<AccessKey, 'adapter' | 'operator' | 'expiresAt' | keyof KeyLimits>>;
 
 export const hashOfKey = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
@@ -48,23 +48,31 @@ export async function readAccessKeys(path: string): Promise<readonly AccessKey[]
 }
 
 /**
- * Creates an access key and stores its hash. For 192 random bits, plain SHA-256 is as safe as a slow hash. The
- * secret is returned once and not stored.
+ * A new access key, of which only the hash is stored. For 192 random bits, plain SHA-256 is as safe as a slow hash.
+ * The secret is not stored.
  */
-export async function createAccessKey(
-  path: string,
+export function newAccessKey(
   name: string,
-  rules: Partial<Pick<AccessKey, 'adapter' | 'operator' | 'expiresAt' | keyof KeyLimits>> = {},
-): Promise<{ readonly id: string; readonly secret: string }> {
+  rules: KeyRules,
+): { readonly key: AccessKey; readonly secret: string } {
   const secret = `claw-${randomBytes(24).toString('base64url')}`;
-  const key: AccessKey = {
+  const key = AccessKey.parse({
     id: `key-${randomBytes(4).toString('hex')}`,
     name,
     sha256: hashOfKey(secret).toString('hex'),
     createdAt: utcNow(),
     ...rules,
-  };
-  AccessKeys.parse({ keys: [key] }); // an unreadable file would lock everybody out
+  }); // an unreadable key would lock everybody out
+  return { key, secret };
+}
+
+/** Creates an access key in a data folder. The secret is returned once. */
+export async function createAccessKey(
+  path: string,
+  name: string,
+  rules: KeyRules = {},
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const { key, secret } = newAccessKey(name, rules);
   await changeAccessKeys(path, (before) => [...before, key]);
   return { id: key.id, secret };
 }
@@ -82,11 +90,12 @@ export async function removeAccessKey(path: string, id: string): Promise<boolean
 }
 
 /** Reads, changes and writes under a lock, so that concurrent commands do not undo each other. */
-const changeAccessKeys = (
+export const changeAccessKeys = (
   path: string,
-  change: (before: readonly AccessKey[]) => readonly AccessKey[],
+  change: (before: readonly AccessKey[]) => readonly AccessKey[] | Promise<readonly AccessKey[]>,
 ): Promise<void> =>
   holdingFile(`${path}.lock`, async () => {
-    const keys = change(await readAccessKeys(path));
-    await writeDurably(path, JSON.stringify({ keys }, null, 2));
+    const before = await readAccessKeys(path);
+    const keys = await change(before);
+    if (keys !== before) await writeDurably(path, JSON.stringify({ keys }, null, 2));
   });

@@ -11,10 +11,16 @@ export const dataFolder = (path: string) => {
     log: join(root, 'log'),
     /** a folder per adapter, with a folder per committed checkpoint */
     checkpoints: (adapter: string) => join(root, 'checkpoints', adapter),
+    /** the folders of all adapters' checkpoints */
+    checkpointsOfAll: join(root, 'checkpoints'),
     /** adapters for upstream engines: a folder per version with PEFT files only */
     adapters: (adapter: string) => join(root, 'adapters', adapter),
+    /** the folders of all adapters for upstream engines */
+    adaptersOfAll: join(root, 'adapters'),
     /** locked by the trainer that writes checkpoints here */
     trainerClaim: join(root, 'checkpoints', 'trainer.lock'),
+    /** tells the trainer of this folder from those of other hosts */
+    trainerId: join(root, 'checkpoints', 'trainer-id'),
     /** tokens that were sent to a training server */
     usedTokens: join(root, 'training-tokens.json'),
     /** events that serving could not append yet */
@@ -23,6 +29,8 @@ export const dataFolder = (path: string) => {
     answers: join(root, 'answers'),
     /** states of views, so that a start reads only newer records; may be deleted */
     snapshots: join(root, 'snapshots'),
+    /** what a backup is uploading; may be deleted while none runs */
+    backupUpload: join(root, 'backup-upload'),
     /** access keys, hashed */
     keys: join(root, 'keys.json'),
     /** secret that signs session keys */

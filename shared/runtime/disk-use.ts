@@ -1,5 +1,5 @@
-import { readdir, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
+import { sizeOfFolder } from '../lang/folder-size.ts';
 import { sum } from '../lang/numbers.ts';
 import type { DataFolder } from './data-folder.ts';
 
@@ -36,15 +36,14 @@ export async function diskUse(
   firstTime: number | undefined,
   now = Date.now(),
 ): Promise<DiskUse> {
-  const inside = (name: string) => sizeOf(join(data.root, name));
   const [all, log, checkpoints, adapters, outbox, answers, serviceLogs, disk] = await Promise.all([
-    sizeOf(data.root),
-    sizeOf(data.log),
-    inside('checkpoints'),
-    inside('adapters'),
-    sizeOf(data.outbox),
-    sizeOf(data.answers),
-    sizeOf(data.serviceLogs),
+    sizeOfFolder(data.root),
+    sizeOfFolder(data.log),
+    sizeOfFolder(data.checkpointsOfAll),
+    sizeOfFolder(data.adaptersOfAll),
+    sizeOfFolder(data.outbox),
+    sizeOfFolder(data.answers),
+    sizeOfFolder(data.serviceLogs),
     statfs(data.root).catch(() => undefined),
   ]);
   const known = { log, checkpoints, adapters, outbox, answers, serviceLogs };
@@ -53,19 +52,4 @@ export async function diskUse(
   const perDay = age < YOUNG_MS ? null : (all / age) * DAY_MS;
   const daysLeft = perDay === null || perDay === 0 || free === null ? null : free / perDay;
   return { ...known, other: Math.max(0, all - sum(Object.values(known))), free, perDay, daysLeft };
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  const sizes = await Promise.all(
-    entries
-      .filter((entry) => entry.isFile())
-      .map((entry) =>
-        stat(join(entry.parentPath, entry.name)).then(
-          ({ size }) => size,
-          () => 0, // it is gone meanwhile
-        ),
-      ),
-  );
-  return sum(sizes);
 }

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { defined } from '../lang/defined.ts';
-import { type AccessKey, hashOfKey, type KeyLimits, readAccessKeys } from './access-keys.ts';
+import { type AccessKey, hashOfKey, type KeyLimits } from './access-keys.ts';
+import type { KeyList } from './key-store.ts';
 
-/** Key ids of callers without a key from the key file. */
+/** Key ids of callers without a key of `clawloop keys`. */
 export const NO_KEY = 'local';
 export const CONFIGURED_KEY = 'configured';
 
@@ -12,7 +12,7 @@ export type KeyHolder = {
   readonly limits: KeyLimits;
   /** the only adapter that the key may use; default: any */
   readonly adapter?: string | undefined;
-  /** the key file says that the key is an operator's */
+  /** whether the key is an operator's */
   readonly operator?: boolean | undefined;
 };
 
@@ -30,7 +30,7 @@ type KnownKey = {
   readonly expiresAt: number;
 };
 
-/** All functions reject with a Refusal if the key file is unreadable. */
+/** All functions reject with a Refusal if the keys are unreadable. */
 export type KnownKeys = {
   readonly hasKey: () => Promise<boolean>;
   readonly needsKey: () => Promise<boolean>;
@@ -43,8 +43,7 @@ export type KnownKeys = {
 };
 
 export type KnownKeysOptions = {
-  /** The key file. It is read again after each change, so a new key works immediately. */
-  readonly path: string;
+  readonly keys: KeyList;
   /** The key from the settings. */
   readonly configured: string | undefined;
   /** Whether a key is required even if none exists. */
@@ -53,8 +52,8 @@ export type KnownKeysOptions = {
   readonly now?: () => number;
 };
 
-/** The access keys of a data folder and of the settings. */
-export function openKnownKeys({ path, configured, always, now = Date.now }: KnownKeysOptions): KnownKeys {
+/** The access keys of a deployment and of the settings. */
+export function openKnownKeys({ keys, configured, always, now = Date.now }: KnownKeysOptions): KnownKeys {
   const fromSettings: readonly KnownKey[] =
     configured === undefined
       ? []
@@ -65,16 +64,15 @@ export function openKnownKeys({ path, configured, always, now = Date.now }: Know
             expiresAt: Number.POSITIVE_INFINITY,
           },
         ];
-  let stamp = '';
-  let keys: readonly KnownKey[] = [];
-  const stampNow = oncePerTick(() => stampOf(path));
+  let listed: readonly AccessKey[] | undefined;
+  let known: readonly KnownKey[] = fromSettings;
   const readKeys = async () => {
-    const stampThen = stampNow();
-    if (stampThen !== stamp) {
-      keys = (await readAccessKeys(path)).map(knownKey);
-      stamp = stampThen;
+    const current = await keys.list();
+    if (current !== listed) {
+      known = [...current.map(knownKey), ...fromSettings];
+      listed = current;
     }
-    return [...keys, ...fromSettings];
+    return known;
   };
   const isValid = ({ expiresAt }: KnownKey) => now() < expiresAt;
   return {
@@ -94,27 +92,6 @@ export function openKnownKeys({ path, configured, always, now = Date.now }: Know
 /** The key in a header of the form `Bearer <key>`. */
 export const bearerOf = (authorization: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-
-/** Calls `look` at most once per tick of the event loop. */
-function oncePerTick<Value>(look: () => Value): () => Value {
-  let seen: { readonly value: Value } | undefined;
-  const forget = () => {
-    seen = undefined;
-  };
-  return () => {
-    if (seen === undefined) {
-      seen = { value: look() };
-      setImmediate(forget);
-    }
-    return seen.value;
-  };
-}
-
-/** Synchronous, because each request needs it: 2 µs, while an asynchronous call takes 50 times that. */
-function stampOf(path: string): string {
-  const file = statSync(path, { throwIfNoEntry: false });
-  return file === undefined ? '' : `${file.mtimeMs}/${file.size}/${file.ino}`;
-}
 
 function knownKey({
   id,

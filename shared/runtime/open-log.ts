@@ -46,17 +46,33 @@ export const placeOfLog = (config: LogConfig, data: DataFolder): string =>
 export async function openLog(
   config: LogConfig,
   data: DataFolder,
-  { onWaiting, signal = new AbortController().signal, ...options }: OpenLogOptions = {},
+  { onWaiting, signal, ...options }: OpenLogOptions = {},
 ): Promise<EventLog> {
   const { open, refusalOf } = config.log === 'sqlite' ? await onSqlite(data) : await onKafka(config);
   const place = placeOfLog(config, data);
+  return untilOpen({ open: () => open(options), refusalOf, place }, { onWaiting, signal });
+}
+
+export type WaitOptions = {
+  readonly onWaiting?: OpenLogOptions['onWaiting'] | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * Opens a log or a topic; with `onWaiting` it waits until that is possible.
+ * @throws LogUnavailable, LogRefused, and whatever else `open` throws
+ */
+export async function untilOpen<Opened>(
+  { open, refusalOf, place }: Opening<Opened>,
+  { onWaiting, signal = new AbortController().signal }: WaitOptions,
+): Promise<Opened> {
   const notice = createWaitNotice({
     away: (reason, seconds) => onWaiting?.(place, reason, seconds),
     back: () => undefined,
   });
   for (let refusals = 0; ; ) {
     try {
-      return await open(options);
+      return await open();
     } catch (error) {
       if (!isLogError(error, 'LogUnavailable')) throw error;
       const refusal = refusalOf(error);
@@ -71,13 +87,18 @@ export async function openLog(
   }
 }
 
-type Opening = {
-  readonly open: (options: Omit<OpenLogOptions, 'onWaiting' | 'signal'>) => Promise<EventLog>;
+type Opening<Opened> = {
+  readonly open: () => Promise<Opened>;
   /** Why an unavailable log refuses the connection; undefined: it may become available. */
   readonly refusalOf: (error: Error) => string | undefined;
+  readonly place: string;
 };
 
-async function onSqlite(data: DataFolder): Promise<Opening> {
+type LogOpening = Pick<Opening<EventLog>, 'refusalOf'> & {
+  readonly open: (options: Omit<OpenLogOptions, 'onWaiting' | 'signal'>) => Promise<EventLog>;
+};
+
+async function onSqlite(data: DataFolder): Promise<LogOpening> {
   await makeFolder(data.log);
   return {
     open: (options) => openSqliteLog({ folder: data.log, ...options }),
@@ -85,7 +106,7 @@ async function onSqlite(data: DataFolder): Promise<Opening> {
   };
 }
 
-async function onKafka(config: LogConfig): Promise<Opening> {
+async function onKafka(config: LogConfig): Promise<LogOpening> {
   const connection = await kafkaConnection(config);
   // imported here, so that setups without Kafka do not load its client
   const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');

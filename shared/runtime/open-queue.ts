@@ -6,7 +6,7 @@ import { openMemoryQueue } from '../queue/memory/open-memory-queue.ts';
 import { monotonicNow } from './clock.ts';
 import type { Readiness } from './health.ts';
 import type { Logger } from './logger.ts';
-import { readCertificates } from './open-log.ts';
+import { messageOfRedis, placeOfRedis, redisAddress } from './redis-of-config.ts';
 import { Refusal } from './refusal.ts';
 import { createRepeats } from './repeats.ts';
 import { createWaitNotice } from './wait-notice.ts';
@@ -44,8 +44,8 @@ async function openOnRedis<Data>(
 ): Promise<ServiceQueue<Data>> {
   // imported here, so that setups without Redis do not load its client
   const { openBullQueue } = await import('../queue/bullmq/open-bull-queue.ts');
-  const ca = config.redisCaFile === undefined ? undefined : await readCertificates(config.redisCaFile);
-  const place = `Redis at ${new URL(config.redisUrl).host}`;
+  const address = await redisAddress(config);
+  const place = placeOfRedis(config);
   const refused = Promise.withResolvers<never>();
   refused.promise.catch(() => {}); // `run` reports it; it may reject before `run` is called
   const notice = createWaitNotice({
@@ -62,11 +62,11 @@ async function openOnRedis<Data>(
         logger.warn({ queue: name, reason }, 'the queue reported an error; it stays connected to Redis');
       return;
     }
-    notice.away(messageOf(error));
+    notice.away(messageOfRedis(error));
     refusals = isRefused(error) ? refusals + 1 : 0;
     // after a first connection a refusal may be temporary: Redis may be restarting
     if (!connected && refusals >= REFUSALS)
-      refused.reject(new Refusal(`${place} refused the connection: ${messageOf(error)}`));
+      refused.reject(new Refusal(`${place} refused the connection: ${messageOfRedis(error)}`));
   };
   // a Redis that accepts the connection but hangs reports no error
   const watch = setInterval(() => {
@@ -80,10 +80,7 @@ async function openOnRedis<Data>(
     notice.back();
   };
   const queue = await openBullQueue<Data>(name, settings, {
-    url: config.redisUrl,
-    username: config.redisUsername,
-    password: config.redisPassword,
-    tls: ca === undefined ? undefined : { ca },
+    ...address,
     prefix: config.redisPrefix,
     onTrouble,
     onReady,
@@ -100,15 +97,9 @@ async function openOnRedis<Data>(
   return { ...queue, refused: refused.promise, mountBoard, close };
 }
 
-/** A refused connection is an AggregateError without a message, with one error per address. */
-const messageOf = (error: Error): string =>
-  error instanceof AggregateError
-    ? error.errors.map(({ message }: Error) => message).join('; ')
-    : error.message;
-
 /** Redis names the script and its line too, which would make one cause look like several. */
 const causeOf = (error: Error): string =>
-  messageOf(error).replace(/ script: \w+, on @user_script:\d+\.$/, '');
+  messageOfRedis(error).replace(/ script: \w+, on @user_script:\d+\.$/, '');
 
 /** Whether Redis answers but refuses the connection: wrong credentials, or an untrusted certificate. */
 const isRefused = (error: Error): boolean =>

@@ -13,6 +13,7 @@ const names: ReadonlySet<string> = new Set([
   'LogMismatch',
   'LogRefused',
   'NewerSchema',
+  'OtherRows',
   'NativeUnavailable',
   'UnknownModel',
   'UnsupportedModel',

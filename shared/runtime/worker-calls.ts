@@ -54,8 +54,7 @@ export function openWorker<Known extends Calls, Report>(
   module: URL,
   { workerData, heapMib, errorOf, exited, cutOff }: WorkerOptions,
 ): WorkerCalls<Known, Report> {
-  const resourceLimits = heapMib === undefined ? undefined : { maxOldGenerationSizeMb: heapMib };
-  const worker = new Worker(module, { workerData, ...defined({ resourceLimits }) });
+  const worker = new Worker(module, { workerData, ...(heapMib === undefined ? {} : limitedTo(heapMib)) });
   const pending = new Map<number, Pending>();
   const ready = Promise.withResolvers<Report>();
   const ended = Promise.withResolvers<never>();
@@ -112,3 +111,12 @@ export function openWorker<Known extends Calls, Report>(
     },
   };
 }
+
+/**
+ * A thread that exceeds its heap ends alone. At its end Node would compile its modules again for the compile cache,
+ * which needs heap, and running out of it then aborts the whole process.
+ */
+const limitedTo = (heapMib: number) => ({
+  resourceLimits: { maxOldGenerationSizeMb: heapMib },
+  env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
+});

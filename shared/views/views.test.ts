@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { describeStage, describeVerdict } from './describe-turn.ts';
 import { createPolicyView } from './policy-view.ts';
-import { isUnheard, TurnViews } from './turn-view.ts';
+import { isUnheard } from './turn-view.ts';
+import { TurnViews } from './turn-views.ts';
 
 /** The fields of an event that the views read. */
 const event = (type: ClawLoopEvent['type'], id: string, data: object, subject = 'default'): ClawLoopEvent =>

@@ -23,7 +23,7 @@ import { until } from '../e2e/harness/clawloop.ts';
 const { settings: training } = defaultTrainingSettings('claw-nano');
 
 /** The folds of all services, in their groups. */
-const folds: readonly (readonly [group: string, fold: Fold<unknown>, settings: unknown])[] = [
+export const folds: readonly (readonly [group: string, fold: Fold<unknown>, settings: unknown])[] = [
   ['attribute', attribute as Fold<unknown>, { turnDiscount: 1 }],
   ['assemble', assemble as Fold<unknown>, { atLeastOne: true }],
   ['submit', submit as Fold<unknown>, { size: 2, maxStaleness: 4, training }],

@@ -20,6 +20,7 @@ import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
+import { openFileKeys } from '../../shared/runtime/key-store.ts';
 import { createLogger } from '../../shared/runtime/logger.ts';
 import { promptIds } from './prompt-ids.ts';
 
@@ -107,7 +108,7 @@ const deps: ApiDeps = {
   ids: createAnswerIds(randomBytes(32)),
   cacheSaltOf: () => undefined,
   access: openAccess({
-    path: dataFolder(folder).keys,
+    keys: openFileKeys(dataFolder(folder).keys),
     configured: undefined,
     always: false,
     sessionSecret: randomBytes(32),

@@ -70,7 +70,7 @@ export async function benchOpenLog(log: EventLog, bare: BareLog): Promise<LogBen
     () =>
       perSecond(batched, async () => {
         const stop = new AbortController();
-        const following = log.follow('conversations', {}, () => undefined, stop.signal);
+        const following = log.follow('conversations', {}, () => undefined, { signal: stop.signal });
         await following.caughtUp;
         stop.abort();
         await following.done;

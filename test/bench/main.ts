@@ -1,5 +1,7 @@
-// npm run bench [-- log queue load loop durability recovery policy prompts start]: tables of figures, each with a peer
+// npm run bench [-- log queue load loop backlog backup durability recovery policy prompts start]: tables of figures, each with a peer
 // measured in the same run.
+import { benchBacklog } from './backlog.ts';
+import { benchBackup } from './backup.ts';
 import { benchDurability } from './durability.ts';
 import { benchKafkaLog } from './kafka-log.ts';
 import { benchLoad } from './load/load.ts';
@@ -16,6 +18,8 @@ const benches: Readonly<Record<string, () => Promise<unknown>>> = {
   queue: benchQueue,
   load: benchLoad,
   loop: benchLoop,
+  backlog: benchBacklog,
+  backup: benchBackup,
   durability: benchDurability,
   recovery: benchRecovery,
   policy: benchPolicy,

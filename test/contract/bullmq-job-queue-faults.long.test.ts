@@ -210,7 +210,7 @@ withRedis('BullMQ under fire', (redis) => {
   });
 
   test('50,000 failed jobs are retried, and all of them run', async () => {
-    const options = { url: redis().url, prefix, ...tuning };
+    const options = { url: redis().url, prefix, keptFailed: 50_000, ...tuning };
     const queue = await openBullQueue<Data>(newName(), { ...settings, attempts: 1 }, options);
     cleanups.push(queue.close);
     const ids = numbered(50_000);

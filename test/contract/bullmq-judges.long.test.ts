@@ -35,7 +35,7 @@ withRedis('two judges and one queue', (redis) => {
     const onRecord = ({ event }: { event: { type: string; id: string } }) => {
       if (event.type === 'judgment.reached') judged.push(event.id);
     };
-    const following = log.follow('turns', {}, onRecord, stop.signal);
+    const following = log.follow('turns', {}, onRecord, { signal: stop.signal });
     cleanups.push(async () => {
       stop.abort();
       await following.done;

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { type RedisServer, startRedis, whyNoRedis } from '../../infra/redis/start-redis.ts';
 
 /**
@@ -14,5 +15,32 @@ export function withRedis(name: string, suite: (redis: () => RedisServer) => voi
     });
     afterAll(() => server?.close());
     suite(() => server);
+  });
+}
+
+export type EmptyRedis = {
+  readonly client: () => Redis;
+  /** Runs at the end of the test, the latest first. */
+  readonly atEnd: (...cleanups: (() => Promise<unknown>)[]) => void;
+};
+
+/** Before each test: Redis without contents, and a client of the test's own. */
+export function withEmptyRedis(
+  name: string,
+  suite: (redis: () => RedisServer, empty: EmptyRedis) => void,
+): void {
+  withRedis(name, (redis) => {
+    let client: Redis;
+    let cleanups: (() => Promise<unknown>)[];
+    beforeEach(async () => {
+      cleanups = [];
+      client = new Redis(redis().url);
+      await client.flushall();
+    });
+    afterEach(async () => {
+      for (const cleanup of cleanups.reverse()) await cleanup();
+      client.disconnect();
+    });
+    suite(redis, { client: () => client, atEnd: (...some) => void cleanups.push(...some) });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SessionStarted } from '../../shared/events/session-started.ts';
 import { isLogError } from '../../shared/log/errors.ts';
-import type { EventLog, Recorded } from '../../shared/log/event-log.ts';
+import type { EventLog, NewerRecord, Recorded } from '../../shared/log/event-log.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import {
   echo,
@@ -92,12 +92,57 @@ export function eventLogBrokenContract(name: string, makeHarness: () => Promise<
       const stopped = (await log.lag('ledgers'))[at.partition]!;
       expect(stopped).toMatchObject({ position: 1 });
       expect(stopped.stopped).toContain(`session.started version ${next}`);
-      const following = log.follow('conversations', {}, () => undefined, on.stop.signal);
+      const following = log.follow('conversations', {}, () => undefined, { signal: on.stop.signal });
       await expect(following.done).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
       await expect(following.caughtUp).rejects.toSatisfy((error) => isLogError(error, 'NewerSchema'));
       on.stop.abort();
       await done;
       expect((await readLedger(log)).a).toEqual(['a-0 1']);
+    });
+
+    test('a reader that asks to be told of newer records stops only their partitions, before them', async () => {
+      const log = await on.harness.open();
+      const version = SessionStarted.version + 1;
+      const newer = (lane: string, n: number) => ({
+        ...started(lane, n),
+        dataschema: `clawloop:session.started:${version}`,
+      });
+      await log.append([started('a', 0), newer('a', 1), started('a', 2)]);
+      const others = Array.from({ length: 12 }, (_, n) => `other-${n}`);
+      await log.append(others.map((lane) => started(lane, 0)));
+      const [{ at }] = (await readLane(log, 'a')) as [Recorded];
+      const stopsAt = { partition: at.partition, offset: at.offset + 1 };
+      const readers = [undefined, () => true, new Set([SessionStarted.type])].map((wants) => {
+        const seen: string[] = [];
+        const stops: NewerRecord[] = [];
+        const following = log.follow('conversations', {}, ({ event }) => void seen.push(event.id), {
+          signal: on.stop.signal,
+          wants,
+          onNewer: (record) => void stops.push(record),
+        });
+        return { seen, stops, following };
+      });
+      for (const { seen, stops, following } of readers) {
+        await following.caughtUp;
+        expect(stops).toMatchObject([{ topic: 'conversations', at: stopsAt, version, known: version - 1 }]);
+        expect(stops[0]!.reason).toContain(`session.started version ${version}`);
+        expect(seen).toContain('a-0');
+        expect(seen).not.toContain('a-2');
+        expect(following.position()[at.partition]).toBe(stopsAt.offset);
+      }
+      const elsewhere = await lanesElsewhere(log, at.partition);
+      expect(elsewhere.length).toBeGreaterThan(0);
+      await log.append(elsewhere.map((lane) => started(lane, 1)));
+      for (const { seen, stops, following } of readers) {
+        await following.reachEnd();
+        for (const lane of elsewhere) expect(seen).toContain(`${lane}-1`);
+        expect(stops).toHaveLength(1);
+      }
+      await log.append(elsewhere.map((lane) => newer(lane, 2)));
+      for (const { stops, following } of readers) {
+        await until(async () => stops.length === 3);
+        await following.reachEnd(); // also when no partition is left
+      }
     });
 
     test('a fold that throws, or writes a topic that it did not declare, rejects and commits nothing', async () => {
@@ -130,6 +175,23 @@ async function fold(log: EventLog, by: Fold<null>, group: string): Promise<void>
   await done;
 }
 
+/** A lane of each other partition. */
+async function lanesElsewhere(log: EventLog, partition: number): Promise<readonly string[]> {
+  const lanes = new Map<number, string>();
+  const enough = new AbortController();
+  const following = log.follow(
+    'conversations',
+    {},
+    ({ event, at }) => void lanes.set(at.partition, event.subject),
+    { signal: enough.signal, onNewer: () => {} },
+  );
+  await following.caughtUp;
+  enough.abort();
+  await following.done;
+  lanes.delete(partition);
+  return [...lanes.values()];
+}
+
 async function readLane(log: EventLog, lane: string): Promise<Recorded[]> {
   const found: Recorded[] = [];
   const enough = new AbortController();
@@ -137,7 +199,7 @@ async function readLane(log: EventLog, lane: string): Promise<Recorded[]> {
     'conversations',
     {},
     (record) => void (record.event.subject === lane && found.push(record)),
-    enough.signal,
+    { signal: enough.signal },
   );
   await Promise.allSettled([Promise.race([following.caughtUp, following.done])]);
   enough.abort();

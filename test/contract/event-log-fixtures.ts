@@ -69,6 +69,34 @@ export const ledger: Fold<LedgerSettings> = {
   },
 };
 
+/** `ledger` as a later release may write it: the count is in another table, as an object. */
+export const laterLedger: Fold<LedgerSettings> = {
+  ...ledger,
+  on: (rows, event, at, settings) => {
+    const draft = openDraft(rows);
+    const total = draft.table<{ readonly events: number }>('total');
+    // The earlier code sees its own shape, and its count goes to the present one.
+    const counted = total.get('all')?.events;
+    const earlier = {
+      get: (key: string) => (key === 'count/n' ? counted : rows.get(key)),
+      entries: rows.entries,
+    };
+    const { changes, emit } = ledger.on(earlier, event, at, settings);
+    return {
+      changes: changes.map(({ key, row }) =>
+        key === 'count/n' ? { key: 'total/all', row: { events: row } } : { key, row },
+      ),
+      emit,
+    };
+  },
+  migrations: [
+    (rows) => [
+      { key: 'total/all', row: { events: rows.get('count/n') } },
+      { key: 'count/n', row: undefined },
+    ],
+  ],
+};
+
 /** The group that folds with `ledger` in most tests. */
 export const ledgers = { group: 'ledgers', settings: { label: 'one' } } as const;
 

@@ -1,5 +1,7 @@
 import type { EventLog } from '../../shared/log/event-log.ts';
-import { ledger, startedMany } from './event-log-fixtures.ts';
+import { trimLog } from '../../shared/retention/trim-log.ts';
+import { laterBulk } from './bulk-fold.ts';
+import { laterLedger, ledger, startedMany } from './event-log-fixtures.ts';
 
 /**
  * A process that uses a log, for tests that kill, stop and continue it: `node event-log-member.ts '<json of
@@ -10,14 +12,24 @@ export type MemberTask = {
   readonly opener: string;
   readonly connection: unknown;
   readonly task:
-    | { readonly kind: 'process'; readonly group: string; readonly label: string }
+    | {
+        readonly kind: 'process';
+        readonly group: string;
+        readonly label: string;
+        /** with the fold of a later release, which migrates the rows */
+        readonly isLater?: boolean;
+        /** with a fold of many rows, which it migrates; says how many rows of the present shape it found */
+        readonly isBulk?: boolean;
+      }
     | {
         readonly kind: 'append';
         readonly count: number;
         readonly lanes: number;
         readonly from: number;
         readonly batch: number;
-      };
+      }
+    /** removes everything that nothing needs */
+    | { readonly kind: 'trim' };
 };
 
 const { opener, connection, task } = JSON.parse(process.argv[2]!) as MemberTask;
@@ -29,8 +41,17 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 const log = await openLog(connection);
 say('open');
 if (task.kind === 'process') {
+  const { group, label, isLater = false, isBulk = false } = task;
+  const fold = isLater ? laterLedger : ledger;
   const owed = () => say('progress');
-  await log.process(ledger, { group: task.group, settings: { label: task.label }, owed }, stop.signal);
+  const bulk = laterBulk((already) => say(`migrating, ${already} are already`));
+  await (isBulk
+    ? log.process(bulk, { group, settings: null, owed }, stop.signal)
+    : log.process(fold, { group, settings: { label }, owed }, stop.signal));
+} else if (task.kind === 'trim') {
+  const now = Date.now() + 60_000;
+  await trimLog(log, { keep: '0s', keepBytes: '', source: 'clawloop/test', now });
+  say('trimmed');
 } else {
   const { count, lanes, from, batch } = task;
   for (let done = 0; done < count && !stop.signal.aborted; done += batch) {

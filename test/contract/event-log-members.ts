@@ -90,7 +90,7 @@ export function eventLogMembersContract(name: string, makeHarness: () => Promise
       const log = await on.harness.open();
       await log.append(startedMany(10, 3));
       const done = log.process(ledger, ledgers, on.stop.signal);
-      const following = log.follow('turns', {}, () => undefined, on.stop.signal);
+      const following = log.follow('turns', {}, () => undefined, { signal: on.stop.signal });
       await untilLevel(log, 'ledgers');
       await following.reachEnd();
       const before = process.cpuUsage();

@@ -6,7 +6,9 @@ import { echo, feedback, readTopic, started, startedMany, untilLevel } from './e
 import { eventLogMembersContract } from './event-log-members.ts';
 import { eventLogProcessContract } from './event-log-process.ts';
 import { eventLogRebuildContract } from './event-log-rebuild.ts';
+import { eventLogRowVersionsContract } from './event-log-row-versions.ts';
 import { eventLogSnapshotsContract } from './event-log-snapshots.ts';
+import { eventLogTrimContract } from './event-log-trim.ts';
 import { eventLogVerifyContract } from './event-log-verify.ts';
 import { type LogHarness, logForEach } from './log-harness.ts';
 
@@ -66,7 +68,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         'conversations',
         { [at.partition]: 1 },
         ({ event }) => void seen.push(event.id),
-        on.stop.signal,
+        { signal: on.stop.signal },
       );
       await following.caughtUp;
       expect(seen).toEqual(['a-1', 'a-2']);
@@ -89,7 +91,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
         const stop = new AbortController();
         const onRecord = ({ event }: Recorded) => void ids.push(event.id);
         const types = new Set(['feedback.given']);
-        const following = log.follow('conversations', from, onRecord, stop.signal, types);
+        const following = log.follow('conversations', from, onRecord, { signal: stop.signal, wants: types });
         await following.caughtUp;
         stop.abort();
         return { ids, from: Object.fromEntries(following.position().entries()) };
@@ -114,7 +116,7 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
 
     test('an empty topic is caught up at once; an aborted follower settles every promise', async () => {
       const log = await on.harness.open();
-      const following = log.follow('training', {}, () => undefined, on.stop.signal);
+      const following = log.follow('training', {}, () => undefined, { signal: on.stop.signal });
       await following.caughtUp;
       on.stop.abort();
       await following.done;
@@ -131,16 +133,13 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       await on.harness.inject('conversations', 'a', 'no event at all');
       await log.append([started('a', 1), feedback('a', 'h', 'short')]);
       const received: string[] = [];
-      const following = log.follow(
-        'conversations',
-        {},
-        ({ event }) => void received.push(event.id),
-        on.stop.signal,
-        ({ type, subject }) => {
+      const following = log.follow('conversations', {}, ({ event }) => void received.push(event.id), {
+        signal: on.stop.signal,
+        wants: ({ type, subject }) => {
           if (subject === 'a') received.push(`${type}?`);
           return subject === 'a' && type === 'feedback.given';
         },
-      );
+      });
       await following.caughtUp;
       const wanted = (id: string) => ['feedback.given?', id];
       expect(received).toEqual([
@@ -162,7 +161,9 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
       const patient = { sessionTimeoutMs: 60_000 };
       const [writer, reader] = [await on.harness.open(patient), await on.harness.open(patient)];
       let arrived = Promise.withResolvers<void>();
-      const following = reader.follow('conversations', {}, () => arrived.resolve(), on.stop.signal);
+      const following = reader.follow('conversations', {}, () => arrived.resolve(), {
+        signal: on.stop.signal,
+      });
       await following.caughtUp;
       const times: number[] = [];
       // A busy machine may delay some events, but not all. A follower that only polls is late at all but the first.
@@ -234,6 +235,8 @@ export function eventLogContract(name: string, makeHarness: () => Promise<LogHar
   eventLogBrokenContract(name, makeHarness);
   eventLogMembersContract(name, makeHarness);
   eventLogRebuildContract(name, makeHarness);
+  eventLogRowVersionsContract(name, makeHarness);
   eventLogVerifyContract(name, makeHarness);
+  eventLogTrimContract(name, makeHarness);
   eventLogSnapshotsContract(name, makeHarness);
 }

@@ -176,12 +176,9 @@ export function kafkaFaults(node: () => KafkaNode): void {
       await node().kill();
       await expect(hasty.append([started('b', 0)])).rejects.toMatchObject({ name: 'LogUnavailable' });
       const seen: string[] = [];
-      const following = log.follow(
-        'conversations',
-        {},
-        ({ event }) => void seen.push(event.id),
-        on.stop.signal,
-      );
+      const following = log.follow('conversations', {}, ({ event }) => void seen.push(event.id), {
+        signal: on.stop.signal,
+      });
       const appending = Promise.all([1, 2, 3].map((n) => log.append([started('a', n)])));
       await node().restart();
       await appending;

@@ -142,7 +142,7 @@ function lostTails(node: () => KafkaNode): void {
     const log = await open();
     const done = log.process(echoOnce, echoes, stop.signal);
     for (let n = 0; n < 5; n += 1) await log.append([started('a', n)]);
-    const following = log.follow('conversations', {}, () => undefined, stop.signal);
+    const following = log.follow('conversations', {}, () => undefined, { signal: stop.signal });
     await following.caughtUp;
     await untilLevel(log, 'echoes');
     await lose('conversations', 2);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isLogError } from '../../shared/log/errors.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
-import { type Child, startChild } from './event-log-child.ts';
+import type { Child } from './event-log-child.ts';
 import { eventLogChaosContract, eventLogCrashContract } from './event-log-crashes.ts';
 import {
   expectedLedger,
@@ -15,13 +15,14 @@ import {
   until,
   untilLevel,
 } from './event-log-fixtures.ts';
-import { sqliteHarness } from './sqlite-event-log-harness.ts';
+import { sqliteHarness, startSteppedChild } from './sqlite-event-log-harness.ts';
 
 eventLogCrashContract('SQLite log', () => sqliteHarness());
 eventLogChaosContract('SQLite log', () => sqliteHarness(900), { rounds: 6, events: 3_000, seed: 1 });
 
 const steps = ['begun', 'fenced', 'rows', 'records', 'written', 'committed'];
 const lanes = 5;
+const tableOf = (key: string): string => key.slice(0, key.indexOf('/'));
 
 describe('SQLite log: a signal at every step of a commit', () => {
   let harness: Awaited<ReturnType<typeof sqliteHarness>>;
@@ -34,16 +35,9 @@ describe('SQLite log: a signal at every step of a commit', () => {
     await harness.dispose();
   });
 
-  const member = () =>
-    startChild({
-      opener: harness.opener,
-      connection: {
-        folder: harness.folder,
-        sessionTimeoutMs: harness.sessionTimeoutMs,
-        stepsModule: new URL('./sqlite-event-log-step.ts', import.meta.url).href,
-      },
-      task: { kind: 'process', group: 'ledgers', label: 'one' },
-    });
+  const member = () => startSteppedChild(harness, { kind: 'process', group: 'ledgers', label: 'one' });
+  const later = () =>
+    startSteppedChild(harness, { kind: 'process', group: 'ledgers', label: 'one', isLater: true });
   const arm = (signal: 'SIGKILL' | 'SIGSTOP', step: string) => {
     const file = join(harness.folder, `${signal}-at-${step}`);
     writeFileSync(file, '');
@@ -71,6 +65,35 @@ describe('SQLite log: a signal at every step of a commit', () => {
     child = member();
     await untilLevel(log, 'ledgers');
     expect(await readLedger(log)).toEqual(expectedLedger(written, lanes));
+  });
+
+  test('SIGKILL during a migration: the rows of a partition are all as before, or all migrated', async () => {
+    const log = await harness.open();
+    await log.append(startedMany(50, lanes));
+    child = member();
+    await untilLevel(log, 'ledgers');
+    await child.kill();
+    const keysByVersion = async () =>
+      (await log.committed('ledgers')).map(({ rowsVersion, subjects }) => ({
+        rowsVersion,
+        tables: [
+          ...new Set(subjects.flatMap(({ rows }) => [...rows.entries('')].map(([key]) => tableOf(key)))),
+        ],
+      }));
+    for (const step of ['fenced', 'rows', 'records']) {
+      const struck = arm('SIGKILL', step);
+      child = later();
+      await struck;
+      expect(await child.exited).toBe('SIGKILL');
+      for (const { rowsVersion, tables } of await keysByVersion())
+        expect(tables.toSorted()).toEqual(rowsVersion === 1 ? ['count', 'seen'] : ['seen', 'total']);
+      expect((await keysByVersion()).some(({ rowsVersion }) => rowsVersion === 1)).toBe(true);
+    }
+    await log.append(startedMany(50, lanes, 50));
+    child = later();
+    await untilLevel(log, 'ledgers');
+    expect(await readLedger(log)).toEqual(expectedLedger(100, lanes));
+    expect(new Set((await keysByVersion()).map(({ rowsVersion }) => rowsVersion))).toEqual(new Set([2]));
   });
 
   test('SIGSTOP: reads continue, writes wait and name the process, and after SIGCONT nothing counts twice', async () => {

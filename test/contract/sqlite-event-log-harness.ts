@@ -7,6 +7,7 @@ import { partitionOf } from '../../shared/log/partition-of.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { columnsOf, monotonicMs } from '../../shared/log/sqlite/protocol.ts';
 import { openStore } from '../../shared/log/sqlite/store.ts';
+import { type Child, startChild } from './event-log-child.ts';
 import type { LogHarness } from './log-harness.ts';
 
 const partitions = 3;
@@ -53,3 +54,18 @@ export async function sqliteHarness(
     },
   };
 }
+
+/** A process that does a task on the log, and signals itself at the steps for which a file in the folder asks. */
+export const startSteppedChild = (
+  { opener, folder, sessionTimeoutMs }: Awaited<ReturnType<typeof sqliteHarness>>,
+  task: Parameters<typeof startChild>[0]['task'],
+): Child =>
+  startChild({
+    opener,
+    connection: {
+      folder,
+      sessionTimeoutMs,
+      stepsModule: new URL('./sqlite-event-log-step.ts', import.meta.url).href,
+    },
+    task,
+  });

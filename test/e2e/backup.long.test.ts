@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chatAndReact } from './harness/chat-and-react.ts';
+import { startChatting } from './harness/chatting.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
 
@@ -63,27 +64,17 @@ describe('a deployment that is lost, and its backup', () => {
     const ask = asker(on.loop);
     await chatAndReact(ask);
     await untilTrained(on.loop, 0);
-    let isOver = false;
-    let answers = 0;
-    const person = async () => {
-      while (!isOver) {
-        await ask([{ role: 'user', content: `What is a good breakfast on day ${answers}?` }]);
-        answers += 1;
-      }
-    };
-    const people = Promise.all([person(), person()]);
-    await until('people chat', () => answers > 2);
-    const before = answers;
+    const people = await startChatting(ask);
+    const before = people.answers();
     expect(await on.run('backup', backup)).toMatch(/^0001-\S+: \d+ records, 1 checkpoint; wrote/);
-    await until('people go on', () => answers > before);
+    await until('people go on', () => people.answers() > before);
     const copied = await storedCheckpoints();
     expect(Object.keys(copied)).not.toEqual([]);
     expect(await on.run('backup', backup)).toMatch(
       /^0002-\S+: \d+ records, 1 checkpoint \(1 already there\)/,
     );
     expect(await storedCheckpoints()).toEqual(copied);
-    isOver = true;
-    await people;
+    await people.stop();
     expect(await on.run('backup', 'list', backup)).toMatch(
       /0001-.* default v1 +1 .*\n0002-.* default v1 +1 /,
     );

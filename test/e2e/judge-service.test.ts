@@ -27,7 +27,7 @@ async function openWorkplace() {
   cleanups.push(() => log.close());
   const events: ClawLoopEvent[] = [];
   const stop = new AbortController();
-  const following = log.follow('turns', {}, ({ event }) => events.push(event), stop.signal);
+  const following = log.follow('turns', {}, ({ event }) => events.push(event), { signal: stop.signal });
   cleanups.push(async () => {
     stop.abort();
     await following.done;

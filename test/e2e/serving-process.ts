@@ -94,7 +94,7 @@ export async function servingFolder(): Promise<ServingFolder> {
     const log = await reader;
     const stop = new AbortController();
     const seen: ClawLoopEvent[] = [];
-    const following = log.follow(topic, {}, ({ event }) => seen.push(event), stop.signal);
+    const following = log.follow(topic, {}, ({ event }) => seen.push(event), { signal: stop.signal });
     await following.caughtUp;
     stop.abort();
     await following.done;

@@ -109,7 +109,9 @@ export async function openTrainerFolder(
   const log = await openSqliteLog({ folder: data.log, sessionTimeoutMs: 1_000 });
   const records: Recorded[] = [];
   const stop = new AbortController();
-  const following = log.follow('training', {}, (record) => void records.push(record), stop.signal);
+  const following = log.follow('training', {}, (record) => void records.push(record), {
+    signal: stop.signal,
+  });
   const events = () => records.map(({ event }) => event);
   const head = (adapter = 'default') =>
     events()

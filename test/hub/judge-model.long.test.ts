@@ -50,7 +50,7 @@ async function startJudge(folder: string, ...flags: readonly string[]) {
   const log = await openSqliteLog({ folder: dataFolder(data).log, partitions: 1, sessionTimeoutMs: 1000 });
   const events: ClawLoopEvent[] = [];
   const stop = new AbortController();
-  const following = log.follow('turns', {}, ({ event }) => void events.push(event), stop.signal);
+  const following = log.follow('turns', {}, ({ event }) => void events.push(event), { signal: stop.signal });
   const common = ['--data-folder', data, '--partitions', '1', '--session-timeout-ms', '1000'];
   const ofHub = ['--hub-url', hub.url, '--hub-cache', join(root, 'cache')];
   const child = spawn(

@@ -1,5 +1,6 @@
 import type { ElementHandle } from 'playwright-core';
 import { z } from 'zod';
+import { withDeadline } from '../../../shared/lang/async.ts';
 import type { FunctionTool } from '../environment.ts';
 import type { OpenPage } from './page.ts';
 
@@ -81,7 +82,11 @@ const tools: readonly Tool[] = [
       const spot = await reach(on, given.ref);
       if (typeof spot === 'string') return spot;
       await on.page.mouse.move(spot.x, spot.y);
+      await on.view.evaluate((view, wanted) => view.expectScroll(wanted.ref, wanted.direction), given);
       await on.page.mouse.wheel(0, given.direction === 'down' ? SCROLL_PX : -SCROLL_PX);
+      // The browser turns the wheel in another thread: the page's own state follows with the next frame.
+      const moved = on.view.evaluate((view) => view.scrolled());
+      await withDeadline(moved, SCROLL_LIMIT_MS, () => undefined);
       return undefined;
     },
   ),
@@ -90,6 +95,8 @@ const tools: readonly Tool[] = [
 
 /** px per scroll; the pages are 210 px high */
 const SCROLL_PX = 100;
+/** ms; a page that ignores the wheel does not move */
+const SCROLL_LIMIT_MS = 5_000;
 
 export const pageTools: readonly FunctionTool[] = tools.map(({ definition }) => definition);
 

@@ -53,6 +53,7 @@ export type PageDocument = {
   readonly activeElement: PageElement | null;
   readonly createRange: () => TextRange;
   readonly elementFromPoint: (x: number, y: number) => PageElement | null;
+  readonly addEventListener: (name: 'scroll', listener: () => void, options: object) => void;
 };
 
 export type ComputedStyle = {

@@ -36,6 +36,10 @@ export type PageView = {
   readonly takesText: (ref: number) => 'typed' | 'value' | undefined;
   /** the indices to choose in a select element for this option to be chosen; undefined: it has no such option */
   readonly choice: (ref: number, option: string) => readonly number[] | undefined;
+  /** Call before the wheel turns over the element: from then on `scrolled` waits for the page to move. */
+  readonly expectScroll: (ref: number, direction: 'up' | 'down') => void;
+  /** resolves when the page has moved, or at once where nothing can move */
+  readonly scrolled: () => Promise<void>;
   /** the element itself, of a text its parent; undefined: the page has it no longer */
   readonly element: (ref: number) => PageElement | undefined;
 };
@@ -71,6 +75,13 @@ function scrollOf(element: PageElement): readonly [number, number] | undefined {
   const most = element.scrollHeight - element.clientHeight;
   const scrolls = /auto|scroll/.test(getComputedStyle(element).overflowY);
   return scrolls && most > 1 ? [Math.round(element.scrollTop), most] : undefined;
+}
+
+/** Whether a wheel over the element moves it or an element around it. */
+function canScroll(element: PageElement, direction: 'up' | 'down'): boolean {
+  const [at, most] = scrollOf(element) ?? [0, 0];
+  if (direction === 'down' ? at < most : at > 0) return true;
+  return element.parentElement !== null && canScroll(element.parentElement, direction);
 }
 
 /** The name of an element in its page: its labels, otherwise its text, otherwise its attributes. */
@@ -208,6 +219,7 @@ function createView(): PageView {
   const known = (ref: number): PageNode | undefined =>
     nodes[ref - 1]?.isConnected ? nodes[ref - 1] : undefined;
   const elementOf = (node: PageNode) => (isElement(node) ? node : node.parentElement!);
+  let scrolled = Promise.resolve();
   return {
     list: () => {
       const found: ShownElement[] = [];
@@ -232,6 +244,16 @@ function createView(): PageView {
       const node = known(ref);
       return node && isElement(node) ? choiceIn(node, option) : undefined;
     },
+    expectScroll: (ref, direction) => {
+      const node = known(ref);
+      scrolled =
+        node === undefined || !canScroll(elementOf(node), direction)
+          ? Promise.resolve()
+          : new Promise((resolve) =>
+              document.addEventListener('scroll', () => resolve(), { capture: true, once: true }),
+            );
+    },
+    scrolled: () => scrolled,
     element: (ref) => {
       const node = known(ref);
       return node && elementOf(node);
@@ -246,6 +268,7 @@ const parts = [
   isVisible,
   isWhole,
   scrollOf,
+  canScroll,
   textOf,
   typedValue,
   statesOf,

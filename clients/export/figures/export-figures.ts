@@ -74,8 +74,10 @@ export async function copyFigures(log: EventLog, task: Task): Promise<number> {
     ({ event }) => {
       if (collected.on(event)) woken.resolve();
     },
-    stop.signal,
-    ({ type, subject }) => figureTypes.has(type) && (adapters?.includes(subject) ?? true),
+    {
+      signal: stop.signal,
+      wants: ({ type, subject }) => figureTypes.has(type) && (adapters?.includes(subject) ?? true),
+    },
   );
   following.done.catch(() => stop.abort()); // the rejection surfaces where `done` is awaited
   const write = async (): Promise<readonly TrainingRun[]> => {

@@ -8,6 +8,7 @@ import { EventRejected } from '../../../shared/events/event-rejected.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import type { Fold } from '../../../shared/log/fold.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
+import { trimLog } from '../../../shared/retention/trim-log.ts';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { audit as command } from '../commands/audit.ts';
 import { auditLog } from './audit-log.ts';
@@ -157,6 +158,25 @@ test('references to trimmed records are counted and are no violation', () => {
   const report = auditRecords(late, { trimmed: new Set<Topic>(['conversations']) });
   expect(report.broken).toEqual([]);
   expect(report.uncovered).toBeGreaterThan(0);
+});
+
+test('an interaction whose outcome was trimmed is neither open nor overdue, though its lane is in use', async () => {
+  await write(interaction('a'), completed('a'));
+  await write(trained('b'));
+  const age = (hours: number, where: string) =>
+    inFile(`UPDATE records SET time = time - ${hours * HOUR_MS} WHERE ${where}`);
+  age(1, `type IN ('interaction.completed', 'session.ended')`);
+  age(2, `type IN ('turn.completed', 'session.closed', 'vote.cast', 'judgment.reached')`);
+  for (const [type, id] of [
+    ['interaction.completed', 'a'],
+    ['turn.completed', 'a/completed'],
+    ['session.closed', 'chat-a@a/closed'],
+  ] as const)
+    age(10, row(type, id));
+  await trimLog(log, { keep: 'turns=5h', keepBytes: '', source: 'clawloop/test', now: Date.now() });
+  const report = await auditLog(log, 0);
+  expect(report).toMatchObject({ broken: [], overdue: [], trimmed: { turns: [2] } });
+  expect(report.open['interactions without an outcome']).toBe(0);
 });
 
 test('a rejected record may appear twice after it is put back', () => {

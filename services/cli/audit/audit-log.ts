@@ -1,5 +1,7 @@
 import { type Topic, topics } from '../../../shared/events/define-event.ts';
 import type { Position } from '../../../shared/events/position.ts';
+import type { WordsErased } from '../../../shared/events/words-erased.ts';
+import { readErasures } from '../../../shared/log/erasures.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog, Recorded } from '../../../shared/log/event-log.ts';
 import { endsOfAll, readToEnd, readTopic } from '../../../shared/log/read-topic.ts';
@@ -11,6 +13,8 @@ import { openWindow } from './window.ts';
 export type LogReport = Omit<AuditReport, 'owed'> & {
   /** First kept offset per topic and partition, for topics whose first records were trimmed. */
   readonly trimmed: Readonly<Partial<Record<Topic, readonly number[]>>>;
+  /** What was erased from the log, oldest first. */
+  readonly erasures: readonly (WordsErased['data'] & { readonly time: string })[];
   /** Items open for longer than the limit, oldest first. */
   readonly overdue: readonly Owed[];
 };
@@ -29,6 +33,7 @@ export async function auditLog(log: EventLog, overdueAfterMs: number): Promise<L
   // positions first: the records read afterwards then include all that the groups have folded
   const positions = await positionsOf(log);
   const rejected = await readRejected(log);
+  const erasures = await readErasures(log);
   const ends = await endsOfAll(log);
   const starts = new Map(
     await Promise.all(auditedTopics.map(async (topic) => [topic, await log.starts(topic)] as const)),
@@ -43,6 +48,7 @@ export async function auditLog(log: EventLog, overdueAfterMs: number): Promise<L
     folds,
     setAside: (record) => rejected.has(placeName(record)),
     trimmed: new Set(auditedTopics.filter(isTrimmed)),
+    erasures,
   });
   const window = openWindow();
   for (const topic of auditedTopics) {
@@ -53,7 +59,9 @@ export async function auditLog(log: EventLog, overdueAfterMs: number): Promise<L
     };
     await readToEnd(log, topic, onRecord, { until: ends[topic] });
   }
-  const report = audit.report();
+  // what an older item lacks may have been trimmed
+  const since = Math.max(...auditedTopics.filter(isTrimmed).map(window.wholeSince), Number.NEGATIVE_INFINITY);
+  const report = audit.report(since);
   const lost = lostTails(positions, ends);
   for (const topic of log.hasDenseOffsets ? auditedTopics : [])
     for (const { partition, from, to } of window.gaps(topic, starts.get(topic)!, ends[topic]))
@@ -62,13 +70,12 @@ export async function auditLog(log: EventLog, overdueAfterMs: number): Promise<L
         if (why !== undefined) lost.push(why);
       }
   const { owed, ...findings } = report;
-  const since = Math.max(...auditedTopics.filter(isTrimmed).map(window.firstTime), Number.NEGATIVE_INFINITY);
   const limit = Math.min(Date.now(), window.lastTime()) - overdueAfterMs;
   return {
     ...findings,
+    erasures: erasures.map(({ time, data }) => ({ time, ...data })),
     broken: [...report.broken, ...lost],
     trimmed: Object.fromEntries(auditedTopics.filter(isTrimmed).map((topic) => [topic, starts.get(topic)!])),
-    // an older obligation may have been met by a trimmed record
     overdue: owed.filter((item) => item.since < limit && item.since >= since),
   };
 }

@@ -1,10 +1,12 @@
 import type { Topic } from '../../../shared/events/define-event.ts';
+import type { WordsErased } from '../../../shared/events/words-erased.ts';
 import { isFor } from '../../../shared/log/fold-chunk.ts';
 import type { Audited, Folded, Folds, ReportViolation } from './audited.ts';
 import { BatchCheck } from './batch-check.ts';
 import { ConservationCheck } from './conservation-check.ts';
 import { ContentCheck } from './content-check.ts';
 import { openConversationBook } from './conversation-book.ts';
+import { createErasureCheck } from './erasure-check.ts';
 import { FeedbackCheck } from './feedback-check.ts';
 import { JudgmentCheck } from './judgment-check.ts';
 import { createKeyCheck } from './key-check.ts';
@@ -41,6 +43,8 @@ export type AuditOptions = {
   readonly setAside?: (record: Audited) => boolean;
   /** Topics whose first records were trimmed. */
   readonly trimmed?: ReadonlySet<Topic>;
+  /** What was erased from the log. */
+  readonly erasures?: readonly WordsErased[];
 };
 
 /**
@@ -77,6 +81,7 @@ export function createAudit(options: AuditOptions = {}) {
   const checks = [
     book.write,
     createNameCheck(violation),
+    createErasureCheck(violation, options.erasures ?? []),
     new ContentCheck(violation).on,
     new JudgmentCheck(violation, folds).on,
     createStepCheck(violation, folds),
@@ -98,11 +103,11 @@ export function createAudit(options: AuditOptions = {}) {
     for (const check of eventChecks) check(record.event);
   };
 
-  /** Call once, after the last record. */
-  const report = (): AuditReport => {
+  /** Call once, after the last record. `wholeSince`: append time from which on no record was trimmed, ms since 1970. */
+  const report = (wholeSince = Number.NEGATIVE_INFINITY): AuditReport => {
     for (const check of [outcomes, sessions, progress, batches, returns, verdicts]) check.finish();
     const unmatched = feedback.finish();
-    const { counts, open, owed } = conservation.report(book.restsSince);
+    const { counts, open, owed, ...older } = conservation.report(book.restsSince, wholeSince);
     const batchReport = lineage.report();
     const environments = leases.report();
     return {
@@ -119,7 +124,7 @@ export function createAudit(options: AuditOptions = {}) {
       },
       open: { ...open, ...batchReport.open, ...counted({ 'environments in use': environments.open }) },
       broken,
-      uncovered,
+      uncovered: uncovered + older.uncovered,
       owed: [...owed, ...backlog.owed(), ...batchReport.owed, ...environments.owed].sort(
         (a, b) => a.since - b.since,
       ),

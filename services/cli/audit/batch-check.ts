@@ -23,6 +23,8 @@ export class BatchCheck {
   readonly #readyAt = new Map<string, Position>();
   readonly #counted = new Set<string>();
   readonly #digestOfSample = new Map<string, string>();
+  /** samples without their words, whose digest is another one now */
+  readonly #erased = new Set<string>();
   readonly #batches = new Map<string, Batch>();
   readonly #latest = new Map<string, number>();
   /** by adapter and epoch: the `following` count of each rewarded sample */
@@ -73,8 +75,9 @@ export class BatchCheck {
     if (parent !== submitted.parent) wrong(`from v${parent} instead of v${submitted.parent}`);
     if (adapter !== submitted.adapter) wrong(`for ${adapter} instead of ${submitted.adapter}`);
     const digests = submitted.samples.map(({ sampleId }) => this.#digestOfSample.get(sampleId) ?? 'absent');
+    const isErased = submitted.samples.some(({ sampleId }) => this.#erased.has(sampleId));
     // version 1 of the event has no digest
-    if (!dataschema.endsWith(':1') && data.samplesDigest !== samplesDigest(digests))
+    if (!isErased && !dataschema.endsWith(':1') && data.samplesDigest !== samplesDigest(digests))
       wrong('from samples that differ from those in the log', 'training');
     if (trained === undefined) batch.trained = data;
     else if (trained.digest !== digest || trained.checkpoint !== checkpoint)
@@ -107,6 +110,7 @@ export class BatchCheck {
         if (this.#counted.has(sampleId)) break;
         this.#counted.add(sampleId);
         this.#digestOfSample.set(sampleId, sampleDigest(event.data));
+        if (event.erased !== undefined) this.#erased.add(sampleId);
         if (left !== undefined) this.#noteFollowing(adapter, `${session}@${epoch}`, left);
         break;
       }

@@ -148,8 +148,11 @@ export class ConservationCheck {
     }
   };
 
-  /** @param restsSince time of the latest event of a lane, ms since 1970: a session may wait while its lane is busy */
-  report(restsSince: (lane: string) => number) {
+  /**
+   * @param restsSince time of the latest event of a lane, ms since 1970: a session may wait while its lane is busy
+   * @param wholeSince time from which on no record was trimmed: the outcome of an older interaction may have been
+   */
+  report(restsSince: (lane: string) => number, wholeSince: number) {
     const counts = { interactions: 0, 'of these live': 0, 'in a batch': 0, 'not trained, with a reason': 0 };
     const open = {
       'interactions without an outcome': 0,
@@ -158,6 +161,7 @@ export class ConservationCheck {
       'samples without a batch': 0,
     };
     const owed: Owed[] = [];
+    let uncovered = 0;
     for (const [id, item] of this.#entries) {
       const turnId = turnOfSample(id);
       if (turnId !== id) {
@@ -174,7 +178,8 @@ export class ConservationCheck {
       else if (item.completed === 0 && item.tooLate) {
         counts['not trained, with a reason'] += 1;
         this.#countReason('too-late');
-      } else {
+      } else if (item.completed === 0 && item.since < wholeSince) uncovered += 1;
+      else {
         const { what, waits } = stageOf(item);
         open[what] += 1;
         const since = waits ? restsSince(item.lane) : item.since;
@@ -182,7 +187,7 @@ export class ConservationCheck {
       }
     }
     const reasonCounts = [...this.#reasons].sort().map(([reason, count]) => [`  ${reason}`, count]);
-    return { counts: { ...counts, ...Object.fromEntries(reasonCounts) }, open, owed };
+    return { counts: { ...counts, ...Object.fromEntries(reasonCounts) }, open, owed, uncovered };
   }
 }
 

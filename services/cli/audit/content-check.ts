@@ -62,7 +62,7 @@ export class ContentCheck {
     this.#violation = violation;
   }
 
-  #onInteraction({ id, data }: InteractionCompleted): void {
+  #onInteraction({ id, data, erased }: InteractionCompleted): void {
     const digest = digestOf(data);
     const before = this.#answered.get(id);
     if (before !== undefined) {
@@ -78,7 +78,7 @@ export class ContentCheck {
       content,
       session,
       messages,
-      unfit: unfit(data),
+      unfit: erased === undefined ? unfit(data) : undefined,
     });
   }
 

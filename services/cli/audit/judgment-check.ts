@@ -55,7 +55,7 @@ export class JudgmentCheck {
     if (!table.has(index)) table.set(index, { order: this.#order, hint, ...cast });
   }
 
-  #onJudgment(judgment: Judgment): void {
+  #onJudgment(judgment: Judgment, isErased: boolean): void {
     const { turnId, score, mean, source, advantage, hints, inferred, by } = judgment;
     if (this.#settled.has(turnId)) return; // reported by the conservation check
     const turn = this.#open.get(turnId);
@@ -66,7 +66,7 @@ export class JudgmentCheck {
       mean,
       source: source === 'reward+process' ? 'reward' : source,
       advantage,
-      settle: turn?.settle ?? 'votes',
+      settle: turn?.settle,
       hints: digestOf(hints),
       hintCount: hints.length,
     });
@@ -107,7 +107,7 @@ export class JudgmentCheck {
     const given = [...votes, ...until(turn.hints, before, Number.POSITIVE_INFINITY)].map(({ hint }) => hint);
     if (inferred !== undefined && (source !== 'votes' || score !== -1 || hints.join() !== inferred))
       wrong(`infers the hint ${inferred}, but has other hints or no complaint`);
-    if (digestOf(acceptedHints([...given, comment, inferred])) !== digestOf(hints))
+    if (!isErased && digestOf(acceptedHints([...given, comment, inferred])) !== digestOf(hints))
       wrong('has other hints than its judges and feedback gave');
   }
 
@@ -219,7 +219,7 @@ export class JudgmentCheck {
         );
         break;
       case 'judgment.reached':
-        this.#onJudgment(event.data);
+        this.#onJudgment(event.data, event.erased !== undefined);
         break;
       case 'judgment.revised':
         this.#onRevised(event);

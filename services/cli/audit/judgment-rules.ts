@@ -25,7 +25,8 @@ export type Settled = Pick<Judgment, 'mean' | 'advantage'> & {
   readonly score: Judgment['score'];
   /** as its sample names it */
   readonly source: Exclude<Judgment['source'], 'reward+process'>;
-  readonly settle: TurnCompleted['data']['settle'];
+  /** undefined: the record of its turn was trimmed */
+  readonly settle: TurnCompleted['data']['settle'] | undefined;
   readonly hints: string;
   readonly hintCount: number;
 };
@@ -87,10 +88,10 @@ export function droppedFor(
   switch (reason) {
     case 'unavailable':
     case 'vote-failed':
-      return source === 'unavailable' && settle === 'votes';
+      return source === 'unavailable' && settle !== 'reward';
     case 'no-reward':
     case 'discarded':
-      return source === 'unavailable' && settle === 'reward';
+      return source === 'unavailable' && settle !== 'votes';
     case 'no-verdict':
       return source !== 'unavailable' && score === 0;
     case 'no-hint':

@@ -54,7 +54,8 @@ export class SessionCheck {
     if (first === undefined)
       this.#violation(`${turnId} is in the epoch ${epoch}, which no event began`, 'conversations');
     else if (answer !== undefined && (first.lane !== answer.lane || first.at.offset > answer.at.offset))
-      this.#violation(`${turnId} is in the epoch ${epoch}, which began elsewhere`);
+      // the first copy of its first event may have been trimmed, and a later copy not
+      this.#violation(`${turnId} is in the epoch ${epoch}, which began elsewhere`, 'conversations');
   }
 
   #onClosed({ data, time }: SessionClosed): void {

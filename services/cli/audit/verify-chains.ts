@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { topics } from '../../../shared/events/define-event.ts';
 import type { ChainHead } from '../../../shared/log/chain.ts';
+import { notedSince, readErasures } from '../../../shared/log/erasures.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
+import { chainOf } from '../../../shared/log/verify-chain.ts';
+import { readTrims } from '../../../shared/retention/read-trims.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 
@@ -38,20 +41,27 @@ export type ChainReport = {
   readonly heads: readonly (ChainHead & { readonly records: number })[];
   /** one sentence per violation */
   readonly broken: readonly string[];
+  /** noted heads that an erasure replaced, so that nothing can be compared with them */
+  readonly outdated: readonly string[];
 };
 
 /** Recomputes every partition's chain. @throws LogUnavailable */
 export async function verifyChains(
-  log: Pick<EventLog, 'verify' | 'logId'>,
+  log: Pick<EventLog, 'verify' | 'logId' | 'follow' | 'ends'>,
   noted?: NotedHeads,
 ): Promise<ChainReport> {
-  const verified = (await Promise.all(topics.map((topic) => log.verify(topic, noted?.heads)))).flat();
+  const since = notedSince(noted?.heads ?? [], noted === undefined ? [] : await readErasures(log));
+  const trims = (await readTrims(log)).map(chainOf);
+  const verified = (
+    await Promise.all(topics.map((topic) => log.verify(topic, since.comparable, trims)))
+  ).flat();
   const broken = verified.flatMap(({ topic, partition, broken: at }) =>
     at === undefined ? [] : [`${topic}/${partition}, offsets ${at.from} to ${at.to}: ${at.why}`],
   );
   const isOtherLog = noted !== undefined && noted.logId !== log.logId;
   return {
     heads: verified.map(({ broken: _, ...head }) => head),
+    outdated: since.outdated,
     broken: isOtherLog ? [`the noted heads are of another log, ${noted.logId}`, ...broken] : broken,
   };
 }

@@ -13,7 +13,8 @@ export type Gap = {
 export function openWindow() {
   const next = new Map<string, number>();
   const gaps: Gap[] = [];
-  const firstTime = new Map<Topic, number>();
+  /** by topic and partition */
+  const firstTimes = new Map<Topic, Map<number, number>>();
   let lastTime = Number.NEGATIVE_INFINITY;
 
   const upTo = (topic: Topic, { partition, offset }: Position): void => {
@@ -27,7 +28,9 @@ export function openWindow() {
     on: ({ topic, at, time }: Audited): void => {
       upTo(topic, at);
       next.set(`${topic}/${at.partition}`, at.offset + 1);
-      firstTime.set(topic, Math.min(firstTime.get(topic) ?? time, time));
+      const times = firstTimes.get(topic) ?? new Map<number, number>();
+      firstTimes.set(topic, times);
+      if (!times.has(at.partition)) times.set(at.partition, time);
       lastTime = Math.max(lastTime, time);
     },
     /** Offsets between the first kept one and the end that were not read. */
@@ -38,8 +41,9 @@ export function openWindow() {
         .map((gap) => ({ ...gap, from: Math.max(gap.from, starts[gap.partition] ?? 0) }))
         .filter(({ from, to }) => from < to);
     },
-    /** append time of the earliest record read from a topic, ms since 1970 */
-    firstTime: (topic: Topic): number => firstTime.get(topic) ?? Number.POSITIVE_INFINITY,
+    /** append time from which on every partition of a topic was read, ms since 1970 */
+    wholeSince: (topic: Topic): number =>
+      Math.max(...(firstTimes.get(topic)?.values() ?? [Number.POSITIVE_INFINITY])),
     /** append time of the latest record read, ms since 1970 */
     lastTime: (): number => lastTime,
   };

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { markerName } from './marker.ts';
 
 /** Paths in a backup folder. Only complete things have their final names. */
 export type BackupFolder = ReturnType<typeof backupFolder>;
@@ -8,7 +9,7 @@ export const backupFolder = (path: string) => {
   return {
     root,
     /** marks the folder as a backup, and names its log */
-    marker: join(root, 'clawloop-backup.json'),
+    marker: join(root, markerName),
     /** locked by the backup that writes here */
     lock: join(root, '.lock'),
     /** what a backup is writing or removing; anybody may delete it while no backup runs */

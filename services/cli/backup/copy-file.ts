@@ -11,66 +11,90 @@ export type Reading = {
   readonly signal: AbortSignal;
 };
 
-type Digest = Pick<StoredFile, 'bytes' | 'sha256'>;
+export type Digest = Pick<StoredFile, 'bytes' | 'sha256'>;
 
 /** bytes per read */
 const PIECE = 2 ** 20;
 
 /** Copies a file to a new path, with the missing folders, and flushes it. The digest is of the bytes that were read. */
-export async function copyFile(from: string, to: string, reading: Reading): Promise<Digest> {
-  const source = await using('read', from, () => open(from, 'r'));
-  try {
-    const target = await using('write', to, async () => {
-      await makeParts(dirname(to));
-      return open(to, 'wx', 0o600);
-    });
-    try {
-      const digest = await digestOf(source, from, reading, (piece) =>
-        using('write', to, () => writeAll(target, piece)),
-      );
-      await using('write', to, () => target.sync());
-      return digest;
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
-}
+export const copyFile = (from: string, to: string, reading: Reading): Promise<Digest> =>
+  copyPieces(piecesOfFile(from), to, reading);
 
 /** Digest and size of a file. */
-export async function digestOfFile(path: string, reading: Reading): Promise<Digest> {
+export const digestOfFile = (path: string, reading: Reading): Promise<Digest> =>
+  digestOfPieces(piecesOfFile(path), reading);
+
+/** Writes a new file, with the missing folders, and flushes it. */
+export async function copyPieces(
+  from: AsyncIterable<Uint8Array>,
+  to: string,
+  reading: Reading,
+): Promise<Digest> {
+  const measured = measure(from, reading);
+  let target: FileHandle | undefined;
+  try {
+    for await (const piece of measured.pieces) {
+      // opened after the first piece: a source that does not exist leaves no file
+      target ??= await openNew(to);
+      await writeAll(target, piece, to);
+    }
+    target ??= await openNew(to);
+    await flushFile(target, to);
+  } finally {
+    await target?.close();
+  }
+  return measured.digest();
+}
+
+const openNew = (path: string): Promise<FileHandle> =>
+  using('write', path, async () => {
+    await makeParts(dirname(path));
+    return open(path, 'wx', 0o600);
+  });
+
+export async function digestOfPieces(from: AsyncIterable<Uint8Array>, reading: Reading): Promise<Digest> {
+  const measured = measure(from, reading);
+  for await (const _ of measured.pieces);
+  return measured.digest();
+}
+
+/** Passes pieces on. Their digest is known when all have passed. */
+function measure(from: AsyncIterable<Uint8Array>, { onBytes, signal }: Reading) {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const pass = async function* (): AsyncIterable<Uint8Array> {
+    for await (const piece of from) {
+      signal.throwIfAborted();
+      hash.update(piece);
+      yield piece;
+      bytes += piece.byteLength;
+      onBytes(piece.byteLength);
+    }
+  };
+  return { pieces: pass(), digest: (): Digest => ({ bytes, sha256: hash.digest('hex') }) };
+}
+
+/** A piece is valid until the next is asked for. */
+async function* piecesOfFile(path: string): AsyncIterable<Uint8Array> {
   const file = await using('read', path, () => open(path, 'r'));
   try {
-    return await digestOf(file, path, reading, async () => {});
+    const buffer = Buffer.allocUnsafe(PIECE);
+    for (;;) {
+      const { bytesRead } = await using('read', path, () => file.read(buffer, 0, PIECE));
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
   } finally {
     await file.close();
   }
 }
 
-async function digestOf(
-  file: FileHandle,
-  path: string,
-  { onBytes, signal }: Reading,
-  onPiece: (piece: Uint8Array) => Promise<void>,
-): Promise<Digest> {
-  const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(PIECE);
-  for (let bytes = 0; ; ) {
-    signal.throwIfAborted();
-    const { bytesRead } = await using('read', path, () => file.read(buffer, 0, PIECE));
-    if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') };
-    const piece = buffer.subarray(0, bytesRead);
-    hash.update(piece);
-    await onPiece(piece);
-    bytes += bytesRead;
-    onBytes(bytesRead);
-  }
-}
+const writeAll = (file: FileHandle, piece: Uint8Array, path: string): Promise<void> =>
+  using('write', path, async () => {
+    for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten;
+  });
 
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten;
-}
+const flushFile = (file: FileHandle, path: string): Promise<void> => using('write', path, () => file.sync());
 
 /** Paths of all files below a folder, relative to it; none if it does not exist. */
 export async function filesBelow(folder: string): Promise<readonly string[]> {

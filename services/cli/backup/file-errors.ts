@@ -1,3 +1,5 @@
+import { isLogError } from '../../../shared/log/errors.ts';
+import { isStoreUnavailable } from '../../../shared/policy/checkpoints/store-unavailable.ts';
 import { NotNow } from '../../../shared/runtime/command-errors.ts';
 import { passes } from '../../../shared/runtime/make-folder.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
@@ -26,8 +28,10 @@ const isOfSystem = (error: unknown): boolean =>
 const mayPass = (error: NodeJS.ErrnoException): boolean =>
   passes(error) || ['ERR_SQLITE_ERROR', 'EFBIG'].includes(error.code ?? '');
 
-/** The error to show for one of the file system, followed by what is left; other errors stay as they are. */
+/** The error to show for an error of the file system, the log or the store, followed by what is left; other errors stay as they are. */
 export function explained(error: unknown, left: string): unknown {
+  if (isStoreUnavailable(error) || isLogError(error, 'LogUnavailable'))
+    return new NotNow(`${error.message}. ${left}`);
   if (!(error instanceof Error) || error.name !== 'FileError') return error;
   const text = `${error.message}. ${left}`;
   return mayPass(error) ? new NotNow(text) : new Refusal(text);

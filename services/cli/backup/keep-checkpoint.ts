@@ -8,7 +8,8 @@ import { type BackupFolder, type NamedCheckpoint, placeOfCheckpoint } from './ba
 import { copyFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
 import { bytesOf, type StoredCheckpoint } from './manifest.ts';
-import { type Point, remove } from './points.ts';
+import { folderSource, type Point, readPoints } from './point-source.ts';
+import { remove } from './points.ts';
 
 type Named = NamedCheckpoint & { readonly isInUse: boolean };
 
@@ -31,7 +32,7 @@ export async function planCheckpoint(
   named: Named,
   data: DataFolder,
   stored: ReadonlyMap<string, StoredCheckpoint>,
-  folder: BackupFolder,
+  isWhole: Earlier['isWhole'],
 ): Promise<CheckpointPlan> {
   const from = join(data.checkpoints(named.adapter), named.name);
   const isHere = await stat(from).then(
@@ -39,7 +40,7 @@ export async function planCheckpoint(
     () => false,
   );
   const checkpoint = stored.get(placeOfCheckpoint(named));
-  if (checkpoint !== undefined && (isHere || named.isInUse) && (await isWhole(folder, checkpoint)))
+  if (checkpoint !== undefined && (isHere || named.isInUse) && (await isWhole(checkpoint)))
     return { kind: 'stored', checkpoint };
   try {
     const { digest } = await readState(from);
@@ -63,8 +64,19 @@ export const storedIn = (points: readonly Point[]): ReadonlyMap<string, StoredCh
       .map((checkpoint) => [checkpoint.place, checkpoint]),
   );
 
-/** Sizes only: `clawloop backup verify` reads the bytes. */
-async function isWhole({ root }: BackupFolder, { place, files }: StoredCheckpoint): Promise<boolean> {
+/** What the backup holds before another point is added. */
+export type Earlier = {
+  readonly points: readonly Point[];
+  /** Whether all files of a checkpoint are there, with their sizes: `clawloop backup verify` reads the bytes. */
+  readonly isWhole: (checkpoint: StoredCheckpoint) => Promise<boolean>;
+};
+
+export const earlierIn = async (folder: BackupFolder): Promise<Earlier> => ({
+  points: await readPoints(folderSource(folder)),
+  isWhole: (checkpoint) => hasFilesOf(folder, checkpoint),
+});
+
+async function hasFilesOf({ root }: BackupFolder, { place, files }: StoredCheckpoint): Promise<boolean> {
   const sizes = files.map(async ({ path, bytes }) => {
     const found = await stat(join(root, place, path)).catch(() => undefined);
     return found?.size === bytes;

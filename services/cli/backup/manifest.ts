@@ -53,6 +53,7 @@ const manifest = z.object({
       }),
     )
     .describe('range and last link of the chain of each partition'),
+  records: z.int().min(0).optional().describe('of the log; absent: one per offset of the heads'),
   versions: z.record(adapterName, z.int().min(0)).describe('the head of each adapter that has trained'),
   files: z.array(storedFile).describe('of the data folder, but for checkpoints; paths below the point'),
   checkpoints: z.array(storedCheckpoint),
@@ -64,10 +65,12 @@ export type Manifest = z.output<typeof manifest>;
 
 /** Writes the manifest into the folder of a point that is not in its place yet. */
 export async function writeManifest(folder: string, point: Manifest): Promise<void> {
-  const text = `${JSON.stringify(point, null, 2)}\n`;
+  const text = textOfManifest(point);
   await writeDurably(join(folder, manifestName), text);
   await writeDurably(join(folder, checksumName), `${digestOf(text)}  ${manifestName}\n`);
 }
+
+export const textOfManifest = (point: Manifest): string => `${JSON.stringify(point, null, 2)}\n`;
 
 /** @throws Refusal when the manifest is not as it was written, or of a newer version */
 export async function readManifest(folder: BackupFolder, id: string): Promise<Manifest> {
@@ -77,34 +80,46 @@ export async function readManifest(folder: BackupFolder, id: string): Promise<Ma
     });
   const text = await read(manifestName);
   const [expected] = (await read(checksumName)).split(' ');
+  return parseManifest(text, expected, folder.manifest(id));
+}
+
+/**
+ * @param expected SHA-256 of the text
+ * @param where for messages
+ * @throws Refusal when the text is not as it was written, or of a newer version
+ */
+export function parseManifest(text: string, expected: string | undefined, where: string): Manifest {
   if (expected !== digestOf(text))
-    throw new Refusal(`${folder.manifest(id)} is damaged: it has another digest than ${checksumName} says`);
+    throw new Refusal(`${where} is damaged: it has another digest than was noted`);
   const parsed = manifest.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   throw new Refusal(
-    `${folder.manifest(id)} is not of this version of ClawLoop, or damaged: ${z.prettifyError(parsed.error)}`,
+    `${where} is not of this version of ClawLoop, or damaged: ${z.prettifyError(parsed.error)}`,
   );
 }
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Records of the log at a point. */
-export const recordsIn = ({ heads }: Manifest): number =>
-  heads.reduce((sum, { from, to }) => sum + to - from, 0);
+export const recordsIn = ({ heads, records }: Manifest): number =>
+  records ?? heads.reduce((sum, { from, to }) => sum + to - from, 0);
 
 export const bytesOf = (files: readonly Pick<StoredFile, 'bytes'>[]): number =>
   files.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** All files of a point: where each is in the backup, and where it belongs in the data folder. */
+/** A file of a point: `path` below the data folder, `stored` where the backup has it. */
+export type PointFile = StoredFile & { readonly stored: string };
+
+/** All files of a point. @param at where a backup has the file at this path below a backup folder */
 export const filesOf = (
-  folder: BackupFolder,
   { point, files, checkpoints }: Manifest,
-): readonly (StoredFile & { readonly stored: string })[] => [
-  ...files.map((file) => ({ ...file, stored: join(folder.point(point), file.path) })),
+  at: (place: string, file: StoredFile) => string,
+): readonly PointFile[] => [
+  ...files.map((file) => ({ ...file, stored: at(join('points', point, file.path), file) })),
   ...checkpoints.flatMap(({ adapter, name, place, files: own }) =>
     own.map((file) => ({
       ...file,
-      stored: join(folder.root, place, file.path),
+      stored: at(join(place, file.path), file),
       path: join('checkpoints', adapter, name, file.path),
     })),
   ),

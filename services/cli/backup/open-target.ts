@@ -1,6 +1,4 @@
 import { mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises';
-import { z } from 'zod';
-import { parseJson } from '../../../shared/lang/json.ts';
 import { claimFile } from '../../../shared/runtime/claim.ts';
 import { NotNow } from '../../../shared/runtime/command-errors.ts';
 import { makeParts } from '../../../shared/runtime/make-folder.ts';
@@ -9,8 +7,7 @@ import { Refusal } from '../../../shared/runtime/refusal.ts';
 import { writeDurably } from '../../../shared/runtime/write-durably.ts';
 import type { BackupFolder } from './backup-folder.ts';
 import { using } from './file-errors.ts';
-
-const marker = z.object({ format: z.literal(1), logId: z.string() });
+import { markerOf, requireMarkerOf } from './marker.ts';
 
 /**
  * Prepares a folder for another point of a log, and claims it for this process.
@@ -22,7 +19,7 @@ export async function openTarget(folder: BackupFolder, logId: string): Promise<(
     await makeParts(folder.root);
     if (!(await isBackupOf(folder, logId))) {
       await refuseOtherFiles(folder);
-      await writeDurably(folder.marker, `${JSON.stringify({ format: 1, logId })}\n`);
+      await writeDurably(folder.marker, markerOf(logId));
     }
     await makeFolders(folder);
     const claim = claimFile(folder.lock);
@@ -53,13 +50,8 @@ async function isBackupOf(folder: BackupFolder, logId: string): Promise<boolean>
     throw error;
   });
   if (text === undefined) return false;
-  const parsed = marker.safeParse(parseJson(text));
-  if (!parsed.success)
-    throw new Refusal(`${folder.marker} is damaged, or of another version: give another folder`);
-  if (parsed.data.logId === logId) return true;
-  throw new Refusal(
-    `${folder.root} holds backups of another log, ${parsed.data.logId}; this log is ${logId}: give another folder`,
-  );
+  requireMarkerOf(logId, text, folder.root);
+  return true;
 }
 
 /** A disk has `lost+found` of its own. */

@@ -1,8 +1,6 @@
-import type { CliConfig } from '../../../shared/config/cli.ts';
 import { monotonicNow } from '../../../shared/runtime/clock.ts';
 import { lowerPriority } from '../../../shared/runtime/lower-priority.ts';
 import { barOf, openBar } from '../../../shared/runtime/progress-bar.ts';
-import { Refusal } from '../../../shared/runtime/refusal.ts';
 import { stopOnSignals } from '../../../shared/runtime/stop-on-signals.ts';
 import { explained } from './file-errors.ts';
 import type { BackupOptions, BackupProgress } from './take-backup.ts';
@@ -35,13 +33,4 @@ export async function runVisibly<Result>(
     bar.end();
     ignoreSignals();
   }
-}
-
-/** @throws Refusal unless the log is embedded */
-export function requireEmbeddedLog({ log }: Pick<CliConfig, 'log'>): void {
-  if (log === 'kafka')
-    throw new Refusal(
-      "with --log kafka, back up Kafka with the broker's own tools, and the data folder as files, while the services are " +
-        'stopped: see docs/operate/deploy.md. clawloop backup and restore are for the log in the data folder',
-    );
 }

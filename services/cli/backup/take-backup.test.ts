@@ -10,8 +10,10 @@ import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder
 import { commitVersion, promote, rollBack } from '../../../test/e2e/serving-promote.ts';
 import { type BackupFolder, backupFolder } from './backup-folder.ts';
 import type { Manifest } from './manifest.ts';
-import { pointIds } from './points.ts';
+import { pointIds } from './point-ids.ts';
+import { folderSource } from './point-source.ts';
 import { restorePoint } from './read-point.ts';
+import { sqliteSource } from './sqlite-source.ts';
 import { type BackupOptions, takeBackup } from './take-backup.ts';
 
 let place: string;
@@ -35,7 +37,8 @@ const options: BackupOptions = {
   onProgress: () => {},
   signal: new AbortController().signal,
 };
-const take = (changes: Partial<BackupOptions> = {}) => takeBackup(data, folder, { ...options, ...changes });
+const take = (changes: Partial<BackupOptions> = {}) =>
+  takeBackup({ data, log: sqliteSource(data) }, folder, { ...options, ...changes });
 const feedback = (id: string) =>
   FeedbackGiven.create({
     id,
@@ -84,7 +87,7 @@ test('a point has the checkpoints that its log names, and none that is newer', a
     `other/${names[2]}`,
   ]);
   const restored = dataFolder(join(place, 'restored'));
-  await restorePoint(folder, manifest, restored, options);
+  await restorePoint(folderSource(folder), manifest, { data: restored }, options);
   const store = openCheckpointStore(restored.checkpoints('default'));
   expect((await store.list()).map(({ name }) => name)).toEqual([names[0], names[1]]);
   expect(await store.has(newer)).toBe(false);
@@ -128,7 +131,7 @@ test('a later point copies only checkpoints that are new, and one that is not wh
   await rm(join(folder.root, first!.place, 'state.json'));
   const { manifest } = await take();
   expect(namesIn(manifest)).toEqual(namesIn(third.manifest));
-  await restorePoint(folder, manifest, dataFolder(join(place, 'restored')), options);
+  await restorePoint(folderSource(folder), manifest, { data: dataFolder(join(place, 'restored')) }, options);
 });
 
 test('of the checkpoints, those that only removed points name are removed', async () => {
@@ -169,12 +172,17 @@ test('a changed byte in a checkpoint of the backup is refused, and nothing is re
   const file = join(folder.root, manifest.checkpoints[0]!.place, 'adapter_model.safetensors');
   const bytes = await readFile(file);
   await writeFile(file, bytes.with(-1, bytes.at(-1)! ^ 1));
-  const restoring = restorePoint(folder, manifest, dataFolder(join(place, 'restored')), options);
+  const restoring = restorePoint(
+    folderSource(folder),
+    manifest,
+    { data: dataFolder(join(place, 'restored')) },
+    options,
+  );
   await expect(restoring).rejects.toMatchObject({ name: 'Refusal', message: expect.stringContaining(file) });
   expect((await readdir(place)).sort()).toEqual(['backup', 'data']);
   await rm(join(file, '..'), { recursive: true });
   await take();
-  await restorePoint(folder, manifest, dataFolder(join(place, 'restored')), options);
+  await restorePoint(folderSource(folder), manifest, { data: dataFolder(join(place, 'restored')) }, options);
 });
 
 test('an abort leaves the earlier point, and nothing unfinished', async () => {

@@ -1,17 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type LogSnapshot, openSnapshot } from '../../../shared/log/sqlite/log-snapshot.ts';
+import { defined } from '../../../shared/lang/defined.ts';
 import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
 import type { Done } from '../../../shared/runtime/progress-bar.ts';
 import { type BackupFolder, numberOfPoint, pointId } from './backup-folder.ts';
-import { copyFile, digestOfFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
+import { copyFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
-import { type CheckpointPlan, keepCheckpoint, planCheckpoint, storedIn } from './keep-checkpoint.ts';
+import {
+  type CheckpointPlan,
+  type Earlier,
+  earlierIn,
+  keepCheckpoint,
+  planCheckpoint,
+  storedIn,
+} from './keep-checkpoint.ts';
+import type { LogSource, LogState } from './log-source.ts';
 import { bytesOf, type Manifest, type StoredCheckpoint, type StoredFile, writeManifest } from './manifest.ts';
-import { lineageOf, lineageTypes } from './named-checkpoints.ts';
+import { lineageOf } from './named-checkpoints.ts';
 import { openTarget, requireSpace } from './open-target.ts';
-import { pointIds, readPoints, removeOldPoints } from './points.ts';
+import { removeOldPoints } from './points.ts';
 
 /** Progress in bytes, and what is copied now. */
 export type BackupProgress = Done & { readonly what: string };
@@ -35,6 +43,9 @@ export type Taken = {
   readonly removed: readonly string[];
 };
 
+/** What is backed up. */
+export type BackedUp = { readonly data: DataFolder; readonly log: LogSource };
+
 /**
  * Adds a point to a backup, while services run. The order decides what a restore finds:
  *
@@ -47,61 +58,77 @@ export type Taken = {
  * @throws Refusal, NotNow, LogRefused, LogUnavailable, FileError, the signal's reason
  */
 export async function takeBackup(
-  data: DataFolder,
+  from: BackedUp,
   folder: BackupFolder,
   options: BackupOptions,
 ): Promise<Taken> {
-  const { logId } = withSnapshot(data, ({ logId }) => ({ logId }));
-  const close = await openTarget(folder, logId);
+  const close = await openTarget(folder, from.log.logId);
   try {
-    const staged = join(folder.unfinished, randomUUID());
-    const outbox = await copyNamed(data, staged, await outboxFiles(data), options);
-    const snapshot = openSnapshot(data.log);
-    try {
-      return await addPoint({ data, folder, staged, snapshot, outbox }, options);
-    } finally {
-      snapshot.close();
-    }
+    const taken = await takePoint(from, folder, await earlierIn(folder), options);
+    const { keepPoints } = options;
+    return { ...taken, removed: keepPoints === undefined ? [] : await removeOldPoints(folder, keepPoints) };
   } finally {
     await close();
   }
 }
 
+/** Adds a point to a folder that this process has claimed. @param earlier what the point need not repeat */
+export async function takePoint(
+  from: BackedUp,
+  folder: BackupFolder,
+  earlier: Earlier,
+  options: Omit<BackupOptions, 'keepPoints'>,
+): Promise<Omit<Taken, 'removed'>> {
+  const staged = join(folder.unfinished, randomUUID());
+  const outbox = await copyNamed(from.data, staged, await outboxFiles(from.data), options);
+  const state = await from.log.open(staged, options.signal);
+  try {
+    return await addPoint({ from, folder, earlier, staged, state, outbox }, options);
+  } finally {
+    state.close();
+  }
+}
+
 type Staging = {
-  readonly data: DataFolder;
+  readonly from: BackedUp;
   readonly folder: BackupFolder;
+  readonly earlier: Earlier;
   /** where the point is written */
   readonly staged: string;
-  readonly snapshot: LogSnapshot;
+  readonly state: LogState;
   readonly outbox: readonly StoredFile[];
 };
 
 async function addPoint(
-  { data, folder, staged, snapshot, outbox }: Staging,
-  { keepPoints, time, onProgress, signal }: BackupOptions,
-): Promise<Taken> {
-  const { logId, heads } = snapshot;
-  const lineage = lineageOf(snapshot.events('training', lineageTypes));
-  const stored = storedIn(await readPoints(folder));
-  const plans = await Promise.all(lineage.named.map((named) => planCheckpoint(named, data, stored, folder)));
+  { from, folder, earlier, staged, state, outbox }: Staging,
+  { time, onProgress, signal }: Omit<BackupOptions, 'keepPoints'>,
+): Promise<Omit<Taken, 'removed'>> {
+  const { data } = from;
+  const { logId } = from.log;
+  const lineage = lineageOf(state.lineage);
+  const stored = storedIn(earlier.points);
+  const plans = await Promise.all(
+    lineage.named.map((named) => planCheckpoint(named, data, stored, earlier.isWhole)),
+  );
   const toCopy = bytesOf(plans.filter((plan) => plan.kind === 'copied'));
-  await requireSpace(folder.root, snapshot.bytes + toCopy);
-  const progress = openProgress(2 * snapshot.bytes + toCopy, onProgress);
+  await requireSpace(folder.root, state.bytes + toCopy);
+  const progress = openProgress(state.work + toCopy, onProgress);
 
-  const log = await copyLog(snapshot, staged, { ...progress.of('the log'), signal });
-  snapshot.close(); // SQLite may clear its write-ahead log again
+  const log = await state.copyTo(staged, { ...progress.of('the log'), signal });
+  state.close();
   const kept = await keepAll(plans, folder, (what) => ({ ...progress.of(what), signal }));
   const small = await copyNamed(data, staged, smallFiles(data), { signal });
 
-  const last = (await pointIds(folder)).at(-1);
+  const last = earlier.points.at(-1)?.id;
   const manifest: Manifest = {
     format: 1,
     point: pointId((last === undefined ? 0 : numberOfPoint(last)!) + 1, time),
     time,
     logId,
-    heads: [...heads],
+    heads: [...log.heads],
+    ...defined({ records: log.records }),
     versions: { ...lineage.versions },
-    files: [log, ...small, ...outbox],
+    files: [...log.files, ...small, ...outbox],
     checkpoints: kept.checkpoints.toSorted((a, b) => a.version - b.version),
     missing: [...kept.missing],
   };
@@ -112,9 +139,8 @@ async function addPoint(
     await rename(staged, folder.point(manifest.point));
     await flush(folder.points);
   });
-  const removed = keepPoints === undefined ? [] : await removeOldPoints(folder, keepPoints);
   const bytes = bytesOf([...manifest.files, ...kept.copied.flatMap(({ files }) => files)]);
-  return { manifest, copied: kept.copied.length, bytes, removed };
+  return { manifest, copied: kept.copied.length, bytes };
 }
 
 /** Copies the checkpoints that the backup lacks. */
@@ -142,36 +168,6 @@ async function keepAll(
 }
 
 type Absent = Pick<Extract<CheckpointPlan, { readonly kind: 'absent' }>, 'named' | 'why'>;
-
-function withSnapshot<Result>(data: DataFolder, use: (snapshot: LogSnapshot) => Result): Result {
-  const snapshot = openSnapshot(data.log);
-  try {
-    return use(snapshot);
-  } finally {
-    snapshot.close();
-  }
-}
-
-async function copyLog(
-  snapshot: LogSnapshot,
-  staged: string,
-  { onBytes, signal }: Reading,
-): Promise<StoredFile> {
-  const path = join('log', 'log.sqlite');
-  const target = join(staged, path);
-  let before = 0;
-  const onProgress = ({ done, total }: Done) => {
-    const now = Math.round((snapshot.bytes * done) / Math.max(1, total));
-    onBytes(now - before);
-    before = now;
-  };
-  await using('write', target, async () => {
-    await mkdir(join(staged, 'log'), { recursive: true });
-    await snapshot.copyTo(target, { onProgress, signal });
-  });
-  onBytes(snapshot.bytes - before);
-  return { path, ...(await digestOfFile(target, { onBytes, signal })) };
-}
 
 /** Copies files of the data folder; one that does not exist, or no longer, is left out. */
 async function copyNamed(

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -214,11 +214,25 @@ test('a restore writes to an empty or absent folder only', async () => {
   expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no backup in') });
 });
 
-test.each([['backup'], ['restore']])(
-  '%s with the log on Kafka is refused, with the way to go',
-  async (name) => {
-    const { code, stderr } = await clawloop([name, join(place, 'backup'), '--log', 'kafka']);
-    expect(code).toBe(2);
-    expect(stderr).toContain("broker's own tools");
-  },
-);
+test('a restore that was killed between its renames is done again, unless the folder holds other files', async () => {
+  const root = join(place, 'new');
+  const killed = async () => {
+    await mkdir(join(root, '.restoring'));
+    await rename(join(root, 'log'), join(root, '.restoring', 'log'));
+  };
+  expect((await restore()).code).toBe(0);
+  const before = await readdir(root, { recursive: true });
+  await killed();
+  expect((await restore()).code).toBe(0);
+  expect((await readdir(root, { recursive: true })).sort()).toEqual(before.sort());
+  await killed();
+  await writeFile(join(root, 'letter.txt'), 'mine');
+  expect(await restore()).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds letter.txt') });
+  expect(await readFile(join(root, 'letter.txt'), 'utf8')).toBe('mine');
+});
+
+test('a point of the log in a data folder is not restored to Kafka', async () => {
+  const { code, stderr } = await restore('--log', 'kafka');
+  expect(code).toBe(2);
+  expect(stderr).toContain('was backed up with --log sqlite: restore it with --log sqlite');
+});

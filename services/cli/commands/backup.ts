@@ -6,11 +6,13 @@ import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
 import { INTERRUPTED } from '../../../shared/runtime/stop-on-signals.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
-import { type BackupFolder, backupFolder } from '../backup/backup-folder.ts';
-import { bytesOf, filesOf, type Manifest, readManifest, recordsIn } from '../backup/manifest.ts';
-import { findPoint, type Point, readPoints } from '../backup/points.ts';
+import { backUpToBucket } from '../backup/back-up-to-bucket.ts';
+import { bytesOf, type Manifest, recordsIn } from '../backup/manifest.ts';
+import { withSource } from '../backup/open-log-place.ts';
+import { withPlace } from '../backup/open-place.ts';
+import { findPoint, type Point, type PointSource, readPoints } from '../backup/point-source.ts';
 import { verifyPoint } from '../backup/read-point.ts';
-import { requireEmbeddedLog, runVisibly } from '../backup/run-visibly.ts';
+import { runVisibly } from '../backup/run-visibly.ts';
 import { type Taken, takeBackup } from '../backup/take-backup.ts';
 import type { Command } from '../command.ts';
 import { readOptions, wholeNumber } from '../options.ts';
@@ -20,11 +22,15 @@ const LACKING = 1;
 
 export const backup: Command = {
   name: 'backup',
-  usage: 'FOLDER [--keep-points N] | list FOLDER | verify FOLDER [--point P]',
+  usage: 'FOLDER|s3://... [--keep-points N] | list FOLDER | verify FOLDER [--point P]',
   about:
-    'copy log, checkpoints, keys and outbox to a folder while the services run; clawloop restore reads it',
+    'copy log, checkpoints, keys and outbox to a folder or bucket while the services run; clawloop restore reads it',
   details: [
     ['FOLDER', 'add a point in time; checkpoints that the folder has already are not copied again'],
+    [
+      's3://BUCKET/PREFIX',
+      'the same in a bucket, in place of FOLDER; see --s3-endpoint and CLAWLOOP_S3_ACCESS_KEY_ID',
+    ],
     ['--keep-points N', 'then remove the oldest points except N, and the checkpoints that only they had'],
     ['list FOLDER', 'show the points of a folder'],
     ['verify FOLDER', 'compare the files of a point with the digests in its manifest'],
@@ -41,8 +47,10 @@ export const backup: Command = {
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, words, settings } = readOptions(argv, { 'keep-points': { type: 'string' } });
-  requireEmbeddedLog(settings);
-  const folder = folderIn(words, 'backup FOLDER');
+  if (settings.checkpoints !== undefined)
+    throw new UsageError(
+      `checkpoints are in ${settings.checkpoints}, which clawloop backup does not copy: stop the services, then copy the bucket with its own tools and the data folder as files (docs/operate/backup.md)`,
+    );
   const keep = values['keep-points'];
   const keepPoints = keep === undefined ? undefined : wholeNumber(keep, '--keep-points');
   if (keepPoints === 0) throw new UsageError('--keep-points must be at least 1');
@@ -51,19 +59,26 @@ async function create(argv: readonly string[]): Promise<number> {
     throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
   await refuseForeignFolder(data.root);
   const time = utcNow();
-  const taken = await runVisibly('No point was added; earlier points are intact', (options) =>
-    takeBackup(data, folder, { ...options, keepPoints, time }),
-  );
-  if (taken === undefined) return INTERRUPTED;
-  printTaken(taken, folder);
-  return taken.manifest.missing.length === 0 ? 0 : LACKING;
+  return withPlace([words, settings, 'backup FOLDER'], async (place) => {
+    const taken = await runVisibly('No point was added; earlier points are intact', (options) =>
+      withSource(settings, data, (log) => {
+        const all = { ...options, keepPoints, time };
+        return place.kind === 'folder'
+          ? takeBackup({ data, log }, place.folder, all)
+          : backUpToBucket({ data, log }, place.bucket, all);
+      }),
+    );
+    if (taken === undefined) return INTERRUPTED;
+    printTaken(taken, place.source);
+    return taken.manifest.missing.length === 0 ? 0 : LACKING;
+  });
 }
 
-function printTaken({ manifest, copied, bytes, removed }: Taken, folder: BackupFolder): void {
+function printTaken({ manifest, copied, bytes, removed }: Taken, { name }: PointSource): void {
   const there = manifest.checkpoints.length - copied;
   console.log(
     `${manifest.point}: ${recordsIn(manifest)} records, ${counted(manifest.checkpoints.length, 'checkpoint')}` +
-      `${there === 0 ? '' : ` (${there} already there)`}; wrote ${megabytes(bytes)} to ${folder.root}`,
+      `${there === 0 ? '' : ` (${there} already there)`}; wrote ${megabytes(bytes)} to ${name}`,
   );
   for (const id of removed) console.log(`removed ${id}`);
   for (const line of missingLines(manifest)) console.error(line);
@@ -76,16 +91,17 @@ const missingLines = ({ missing }: Manifest): readonly string[] =>
   );
 
 async function list(argv: readonly string[]): Promise<number> {
-  const { values, words } = readOptions(argv, { json: { type: 'boolean' } });
-  const folder = folderIn(words, 'backup list FOLDER');
-  const points = await readPoints(folder);
-  if (points.length === 0) throw new UsageError(`there is no backup in ${folder.root}`);
-  if (values.json) for (const point of points) console.log(JSON.stringify(rowOf(point, folder)));
-  else print(points, folder);
-  return points.some((point) => 'damage' in point) ? LACKING : 0;
+  const { values, words, settings } = readOptions(argv, { json: { type: 'boolean' } });
+  return withPlace([words, settings, 'backup list FOLDER'], async ({ source }) => {
+    const points = await readPoints(source);
+    if (points.length === 0) throw new UsageError(`there is no backup in ${source.name}`);
+    if (values.json) for (const point of points) console.log(JSON.stringify(rowOf(point, source)));
+    else print(points, source);
+    return points.some((point) => 'damage' in point) ? LACKING : 0;
+  });
 }
 
-function rowOf(point: Point, folder: BackupFolder) {
+function rowOf(point: Point, source: PointSource) {
   if ('damage' in point) return { point: point.id, damage: point.damage };
   const { manifest } = point;
   const { time, logId, versions, checkpoints, missing } = manifest;
@@ -96,14 +112,14 @@ function rowOf(point: Point, folder: BackupFolder) {
     records: recordsIn(manifest),
     versions,
     checkpoints: checkpoints.length,
-    bytes: bytesOf(filesOf(folder, manifest)),
+    bytes: bytesOf(source.filesOf(manifest)),
     missing: missing.length,
   };
 }
 
-function print(points: readonly Point[], folder: BackupFolder): void {
+function print(points: readonly Point[], source: PointSource): void {
   const rows = points.map((point) => {
-    const row = rowOf(point, folder);
+    const row = rowOf(point, source);
     if ('damage' in row) return [row.point, 'damaged'];
     const heads = Object.entries(row.versions).map(([adapter, head]) => `${adapter} v${head}`);
     const lacks = row.missing === 0 ? '' : `${counted(row.missing, 'checkpoint')} missing`;
@@ -114,25 +130,21 @@ function print(points: readonly Point[], folder: BackupFolder): void {
 }
 
 async function verify(argv: readonly string[]): Promise<number> {
-  const { values, words } = readOptions(argv, { point: { type: 'string' } });
-  const folder = folderIn(words, 'backup verify FOLDER');
-  const id = await findPoint(folder, values.point ?? 'latest');
-  const manifest = await readManifest(folder, id);
-  const verified = await runVisibly('Nothing was changed', async (options) => {
-    await verifyPoint(folder, manifest, options);
-    return filesOf(folder, manifest);
+  const { values, words, settings } = readOptions(argv, { point: { type: 'string' } });
+  return withPlace([words, settings, 'backup verify FOLDER'], async ({ source }) => {
+    const id = await findPoint(source, values.point ?? 'latest');
+    const manifest = await source.manifest(id);
+    const verified = await runVisibly('Nothing was changed', async (options) => {
+      await verifyPoint(source, manifest, options);
+      return source.filesOf(manifest);
+    });
+    if (verified === undefined) return INTERRUPTED;
+    console.log(
+      `${id}: ${counted(verified.length, 'file')}, ${megabytes(bytesOf(verified))}, all as written`,
+    );
+    for (const line of missingLines(manifest)) console.error(line);
+    return manifest.missing.length === 0 ? 0 : LACKING;
   });
-  if (verified === undefined) return INTERRUPTED;
-  console.log(`${id}: ${counted(verified.length, 'file')}, ${megabytes(bytesOf(verified))}, all as written`);
-  for (const line of missingLines(manifest)) console.error(line);
-  return manifest.missing.length === 0 ? 0 : LACKING;
-}
-
-function folderIn(words: readonly string[], usage: string): BackupFolder {
-  const [word, ...more] = words;
-  if (word === undefined || word === '') throw new UsageError(`give a folder: ${usage}`);
-  if (more.length > 0) throw new UsageError(`give one folder, not ${words.length}: ${usage}`);
-  return backupFolder(word);
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

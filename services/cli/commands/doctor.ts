@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts';
+import { bucketAccess } from '../doctor/bucket-check.ts';
 import {
   adapterHeads,
   diskGrowth,
@@ -14,6 +15,7 @@ import {
   writableFolder,
 } from '../doctor/checks.ts';
 import { healthPorts } from '../doctor/health-ports.ts';
+import { leftovers } from '../doctor/leftovers.ts';
 import { openClawSettings } from '../doctor/openclaw.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import { readOptions } from '../options.ts';
@@ -34,7 +36,9 @@ export const doctor: Command = {
       await modelFiles(),
       await writableFolder(dataFolder),
       await diskSpace(dataFolder),
+      ...(await bucketAccess(settings)),
       ...(await diskGrowth(settings)),
+      ...(await leftovers(dataFolder)),
       ...(await kindOfTraining(settings, values.training)),
       ...(await adapterHeads(settings)),
       ...(await judgeExam(dataFolder)),

@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline/promises';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Command } from '../command.ts';
 import { endpointSettings } from '../config.ts';
+import { confirm } from '../confirm.ts';
 import { firstModel } from '../openclaw/ask-server.ts';
 import { openClawFile } from '../openclaw/config.ts';
 import type { Json } from '../openclaw/json.ts';
@@ -99,15 +99,4 @@ async function write(file: string, change: Change, changes: string, isSure: bool
   const backup = await writePlan(plan, new Date());
   console.log(`wrote ${plan.file}${backup === undefined ? '' : `; backup: ${backup}`}`);
   return 0;
-}
-
-/** False when there is no terminal to ask on. */
-async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
-  } finally {
-    terminal.close();
-  }
 }

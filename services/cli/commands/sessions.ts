@@ -48,6 +48,7 @@ export const sessions: Command = {
     ['  --discount N', "discount of returns, 0 to 1; default: the collector's"],
     ['  --out FILE', 'write to this file, all or nothing; default: standard output'],
     ['  --into FOLDER', 'write one file per session, SESSION.jsonl; existing files are kept'],
+    ['  --into s3://BUCKET/PREFIX', 'the same as objects of a bucket'],
     ['  --follow', 'keep exporting sessions as they end'],
     ['--key KEY', 'list, start, end SESSION: access key; default: CLAWLOOP_SERVING_API_KEY'],
     ['', 'reward, end: key of the session; default: CLAWLOOP_SESSION_KEY'],

@@ -65,11 +65,11 @@ async function list(argv: readonly string[]): Promise<number> {
   return withLog(settings, async (log) => {
     const rows = await Promise.all(
       topicNames.map(async (topic) => {
-        const ends = await log.ends(topic);
-        return [topic, sum(ends), ends.join(' ')];
+        const [starts, ends] = [await log.starts(topic), await log.ends(topic)];
+        return [topic, sum(ends) - sum(starts), ends.join(' ')];
       }),
     );
-    console.log(`log ${log.logId}\n\n${formatTable(['topic', 'records', 'per partition'], rows)}`);
+    console.log(`log ${log.logId}\n\n${formatTable(['topic', 'records', 'ends per partition'], rows)}`);
     return 0;
   });
 }
@@ -123,7 +123,7 @@ async function tail(argv: readonly string[]): Promise<number> {
         // a filter may drop all of the latest records, so read all
         const reach = filter.isNarrow && count !== 0 ? undefined : count;
         const from = reach === undefined ? {} : { ...ends.map((end) => Math.max(0, end - reach)) };
-        return log.follow(topic, from, onRecord, stop.signal);
+        return log.follow(topic, from, onRecord, { signal: stop.signal });
       }),
     );
     await Promise.all(followings.map((following) => Promise.race([following.caughtUp, following.done])));

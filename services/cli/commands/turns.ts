@@ -1,12 +1,18 @@
 import { withLog } from '../../../clients/with-log.ts';
-import { readAll } from '../../../shared/log/read-topic.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeDisagreement, describeStage, rounded } from '../../../shared/views/describe-turn.ts';
-import { isUnheard, type TurnView, TurnViews, turnTypes } from '../../../shared/views/turn-view.ts';
+import { readTextsOf, withTexts } from '../../../shared/views/read-texts.ts';
+import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import type { TurnIndex } from '../../../shared/views/turn-index/queries.ts';
+import { withTurnIndex } from '../../../shared/views/turn-index/turn-index.ts';
+import type { TurnView } from '../../../shared/views/turn-view.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { noteTrims } from '../trimmed-note.ts';
 import { formatBlocks } from '../turn-blocks.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';
 
@@ -35,22 +41,29 @@ export const turns: Command = {
     if (action === 'withdraw') return withdraw(rest);
     if (action !== 'list') throw new UsageError(`unknown action '${action}'; one of: list, withdraw`);
     const { values, settings } = readOptions(rest, options);
+    const wanted = { session: values.session, adapters: settings.adapters };
+    const last = values.last === undefined ? undefined : wholeNumber(values.last, '--last');
     return withLog(settings, async (log) => {
-      const views = new TurnViews();
-      await readAll(log, ({ event }) => views.on(event), turnTypes);
-      const chosen = [...views.turns.values()]
-        .filter((turn) => values.session === undefined || turn.session === values.session)
-        .filter((turn) => settings.adapters?.includes(turn.adapter) ?? true)
-        .sort((a, b) => a.time.localeCompare(b.time));
-      const last = values.last === undefined ? chosen.length : wholeNumber(values.last, '--last');
-      const shown = chosen.slice(Math.max(0, chosen.length - last)).map(concealed);
+      const found = await withTurnIndex(
+        { log, folder: dataFolder(settings.dataFolder).snapshots },
+        (index) => ({
+          chosen: index.turns(wanted, last),
+          hasSeveral: index.adapters(wanted).length > 1,
+          why: values.why && { counts: index.count(wanted), unheard: index.unheard(wanted, EXAMPLES) },
+        }),
+      );
+      const shown = await withWords(log, found.chosen);
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
-      else console.log(readable(shown, adaptersIn(chosen) > 1));
-      if (values.why) console.log(`\n${reasons(chosen)}`);
-      if (values.why) console.log(unheard(chosen.map(concealed)));
-      const different = chosen.filter((turn) => turn.disagreement !== undefined).length;
-      if (values.why && different > 0)
-        console.log(`\nturns whose content contradicts what the client sent about them: ${different}`);
+      else console.log(readable(shown, found.hasSeveral));
+      if (found.why) {
+        const { counts } = found.why;
+        console.log(`\n${reasons(counts)}`);
+        console.log(await unheard(log, counts, found.why.unheard));
+        const { differs } = counts;
+        if (differs > 0)
+          console.log(`\nturns whose content contradicts what the client sent about them: ${differs}`);
+      }
+      await noteTrims(log);
       return 0;
     });
   },
@@ -61,7 +74,17 @@ function withdraw(argv: readonly string[]): Promise<number> {
   const [turnId, ...more] = words;
   if (turnId === undefined || more.length > 0)
     throw new UsageError('give the id of one turn: turns withdraw ID');
-  return withLog(settings, (log) => withdrawTurn(log, turnId, values.reason));
+  return withLog(settings, (log) => {
+    const { snapshots: folder } = dataFolder(settings.dataFolder);
+    return withdrawTurn({ log, folder }, turnId, values.reason);
+  });
+}
+
+/** The turns with their words, in their order. */
+async function withWords(log: EventLog, found: readonly FoundTurn[]): Promise<readonly TurnView[]> {
+  const rows = found.map(({ row }) => row);
+  const texts = await readTextsOf(log, rows);
+  return found.map(({ row, view }) => concealed(withTexts(view, texts.get(row.id)!)));
 }
 
 /** Masks secrets in the texts of a turn: they must not appear on a terminal either. */
@@ -84,8 +107,6 @@ const headings = [
   'answer',
   'reaction',
 ];
-
-const adaptersIn = (turns: readonly TurnView[]): number => new Set(turns.map(({ adapter }) => adapter)).size;
 
 /** A table where the output has room for it, as a file has; otherwise blocks of lines. */
 function readable(turns: readonly TurnView[], several: boolean): string {
@@ -132,13 +153,14 @@ const verdict = ({ score, source, implied }: TurnView): string =>
     ? ''
     : `${score === null ? '-' : rounded(score)} (${source === 'implicit' ? implied : source})`;
 
+type Counts = ReturnType<TurnIndex['count']>;
+
 /** Reactions that the judge heard as neither good nor bad; some may be complaints. */
-function unheard(turns: readonly TurnView[]): string {
-  const judged = turns.filter(({ score }) => score !== undefined);
-  const neutral = judged.filter(isUnheard);
-  if (neutral.length === 0) return '';
-  const rows = neutral.slice(-EXAMPLES).map((turn) => [turn.turnId, excerpt(turn.reaction, 80)]);
-  const heading = `the judge heard ${neutral.length} of ${judged.length} reactions as neither good nor bad; the latest:`;
+async function unheard(log: EventLog, counts: Counts, latest: readonly FoundTurn[]): Promise<string> {
+  if (latest.length === 0) return '';
+  const examples = await withWords(log, latest);
+  const rows = examples.map((turn) => [turn.turnId, excerpt(turn.reaction, 80)]);
+  const heading = `the judge heard ${counts.unheard} of ${counts.judged} reactions as neither good nor bad; the latest:`;
   return `\n${heading}\n${formatTable(['turn', 'reaction'], rows)}`;
 }
 
@@ -146,12 +168,7 @@ function unheard(turns: readonly TurnView[]): string {
 const EXAMPLES = 5;
 
 /** Turns by outcome, most frequent first. */
-function reasons(turns: readonly TurnView[]): string {
-  const counts = new Map<string, number>();
-  for (const turn of turns) {
-    const outcome = turn.stage.kind === 'trained' ? 'trained' : describeStage(turn.stage);
-    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  }
-  const rows = [...counts].sort(([, a], [, b]) => b - a).map(([outcome, count]) => [count, outcome]);
+function reasons({ outcomes }: Counts): string {
+  const rows = outcomes.map(([outcome, turns]) => [turns, outcome]);
   return formatTable(['turns', 'outcome'], rows);
 }

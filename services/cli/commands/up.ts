@@ -28,6 +28,10 @@ export const up: Command = {
     ['--no-console', 'without the web page that shows turns, versions and the state of the system'],
     ['--sessions-export FOLDER', 'export each rewarded session that ends to this folder, as JSONL'],
     [
+      '--service-log-mib N, --service-log-files N',
+      'size of a log file in logs/ (32), and how many each service keeps (2)',
+    ],
+    [
       '--SERVICE-FLAG',
       "any flag of a service: --judge-votes is the judge's --votes; see clawloop judge --help",
     ],

@@ -16,6 +16,7 @@ import { diskUse } from '../../../shared/runtime/disk-use.ts';
 import { readReport } from '../../../shared/runtime/judge-exam.ts';
 import { makeFolder } from '../../../shared/runtime/make-folder.ts';
 import { megabytes } from '../../../shared/runtime/megabytes.ts';
+import { openCheckpoints } from '../../../shared/runtime/open-checkpoints.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder, widerThanPrivate } from '../../../shared/runtime/private-folder.ts';
 import { cautionTypes, createCautions } from '../../../shared/views/cautions.ts';
@@ -131,7 +132,10 @@ export async function diskGrowth(settings: CliConfig): Promise<readonly Finding[
         state: isShort ? 'bad' : 'ok',
         what: `in the data folder: ${parts.join(', ')}; ${pace}`,
         ...(isShort
-          ? { advice: 'move the data folder to a larger disk, or keep fewer checkpoints (--keep)' }
+          ? {
+              advice:
+                'move the data folder to a larger disk, keep fewer checkpoints (--trainer-keep), or remove old records: clawloop trim --keep 90d --dry-run',
+            }
           : {}),
       },
     ];
@@ -168,9 +172,10 @@ export async function kindOfTraining(
   if (!logExists(settings, data)) return [];
   const mismatches = await withLog(settings, async (log) => {
     const adapters = await adaptersOf(log, settings);
+    const { storeOf, close } = openCheckpoints(settings, data);
     return Promise.all(
-      adapters.map((adapter) => trainingMismatch(log, data.checkpoints(adapter), { adapter, training })),
-    );
+      adapters.map((adapter) => trainingMismatch(log, storeOf(adapter), { adapter, training })),
+    ).finally(close);
   }).catch((error: Error) => [error.message]);
   return mismatches.flatMap((what) =>
     what === undefined ? [] : [{ state: flag === undefined ? 'note' : 'bad', what }],

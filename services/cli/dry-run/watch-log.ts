@@ -26,7 +26,7 @@ export function watchLog(
         onEvent(event);
         for (const look of waiting) look();
       },
-      signal,
+      { signal },
     ),
   );
   return {

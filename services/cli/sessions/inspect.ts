@@ -1,11 +1,12 @@
 import { withLog } from '../../../clients/with-log.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
-import { readAll } from '../../../shared/log/read-topic.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { excerpt } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeDisagreement, describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
-import { type InspectedBatch, type InspectedTurn, type Inspection, inspectSession } from './inspection.ts';
+import type { InspectedBatch, InspectedTurn, Inspection } from './inspection.ts';
+import { readInspection } from './read-inspection.ts';
 
 const WIDTH = 160;
 
@@ -21,9 +22,8 @@ export async function inspect(
   const [session, ...more] = words;
   if (session === undefined || more.length > 0)
     throw new UsageError('give the name of one session; see clawloop sessions list');
-  const collected = inspectSession(session);
-  await withLog(settings, (log) => readAll(log, collected.on));
-  const inspection = collected.result();
+  const { snapshots: folder } = dataFolder(settings.dataFolder);
+  const inspection = await withLog(settings, (log) => readInspection({ log, folder }, session));
   if (inspection.turns.length === 0 && inspection.ends.length === 0 && inspection.task === undefined)
     throw new UsageError(`no session '${session}'; see clawloop sessions list`);
   const lines = flags.json

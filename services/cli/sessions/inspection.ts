@@ -4,7 +4,8 @@ import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
 import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
-import { type TurnView, TurnViews } from '../../../shared/views/turn-view.ts';
+import type { TurnView } from '../../../shared/views/turn-view.ts';
+import { TurnViews } from '../../../shared/views/turn-views.ts';
 
 type Vote = { readonly vote: string; readonly judge: string; readonly hint?: string };
 type Sample = { readonly id: string; readonly result: string; readonly batchId?: string };

@@ -38,7 +38,7 @@ export async function followStatus({ log, snapshots: folder, adapters, signal }:
   const types = new Set([...statusTypes, ...cautionTypes]);
   const readers = followed.map((topic) => {
     const from = { ...stored?.upTo[topic] };
-    return [topic, log.follow(topic, from, ({ event }) => on(event), signal, types)] as const;
+    return [topic, log.follow(topic, from, ({ event }) => on(event), { signal, wants: types })] as const;
   });
   let isCaughtUp = false;
   const caughtUp = Promise.all(readers.map(([, reader]) => reader.caughtUp)).then(

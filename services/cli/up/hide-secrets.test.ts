@@ -21,4 +21,9 @@ test('secrets move from the command line to the environment', () => {
     flags: ['--board-key'], // its value is missing, which the service says
     secrets: { CLAWLOOP_JUDGE_OPENAI_API_KEY: 'o', CLAWLOOP_REDIS_PASSWORD: 'r' },
   });
+  const ofTrainer = ['--training-api-key', 't', '--s3-secret-access-key', 's', '--checkpoints', 's3://b'];
+  expect(hideSecrets('trainer', ofTrainer)).toEqual({
+    flags: ['--checkpoints', 's3://b'],
+    secrets: { CLAWLOOP_TRAINING_API_KEY: 't', CLAWLOOP_S3_SECRET_ACCESS_KEY: 's' },
+  });
 });

@@ -1,6 +1,8 @@
+import { CheckpointsConfig } from '../../../shared/config/checkpoints.ts';
 import { CommonConfig } from '../../../shared/config/common.ts';
 import { QueueConfig } from '../../../shared/config/queue.ts';
 import { envNameOf, flagNameOf, isSecretSetting } from '../../../shared/config/settings.ts';
+import { TrainingServerConfig } from '../../../shared/config/training-server.ts';
 
 export type Hidden = {
   readonly flags: readonly string[];
@@ -9,7 +11,9 @@ export type Hidden = {
 };
 
 const shared: ReadonlySet<string> = new Set(
-  [...Object.keys(CommonConfig.shape), ...Object.keys(QueueConfig.shape)].map(flagNameOf),
+  [CommonConfig, QueueConfig, TrainingServerConfig, CheckpointsConfig]
+    .flatMap(({ shape }) => Object.keys(shape))
+    .map(flagNameOf),
 );
 
 /** Moves secrets from a service's command line, which every user can read, to its environment. */

@@ -9,10 +9,12 @@ import {
   endpointSettings,
   engineSettings,
   judgeServerSettings,
+  upSettings,
 } from '../config.ts';
 import type { ServiceName } from '../service-entry.ts';
 import { healthOf } from './health-here.ts';
 import { type Endpoint, endpointOf, reachableUrl } from './readiness.ts';
+import type { RotationLimits } from './rotating-file.ts';
 import { type RoutedFlags, routeFlags } from './route-flags.ts';
 import type { HealthUrls } from './running.ts';
 
@@ -31,6 +33,7 @@ export type UpPlan = RoutedFlags & {
   readonly secretsOf: Readonly<Partial<Record<ServiceName, Readonly<Record<string, string>>>>>;
   /** address of the console; undefined: it does not run */
   readonly consoleUrl: string | undefined;
+  readonly logLimits: RotationLimits;
   readonly isFirstStart: boolean;
 };
 
@@ -66,8 +69,14 @@ export function planUp(argv: readonly string[]): UpPlan {
     batchSize: batchSize ?? defaultTrainingSettings(common.model).batchSize,
     secretsOf: { judge: judgeSecrets, console: consoleSecrets },
     consoleUrl,
+    logLimits: logLimitsOf(routed.up),
     isFirstStart: !existsSync(data.serviceLogs),
   };
+}
+
+function logLimitsOf(flags: readonly string[]): RotationLimits {
+  const { serviceLogMib, serviceLogFiles } = upSettings(flags);
+  return { mostBytes: serviceLogMib * 2 ** 20, files: serviceLogFiles };
 }
 
 /** A judge without a configured server uses our serving, with serving's access key unless it has a key. */

@@ -40,7 +40,7 @@ test('queue flags go to the services with a queue', () => {
   const queue = ['--queue', 'redis', '--redis-url', 'redis://r:6379'];
   expect(shared).toEqual(['--log', 'kafka']);
   expect(byService).toEqual({
-    serving: [],
+    serving: queue,
     collector: [],
     judge: queue,
     trainer: queue,
@@ -63,4 +63,10 @@ test('the folder of the session export is not passed to a service', () => {
   const { shared, byService, sessionsExport } = routeFlags(['--sessions-export', 'out', '--data-folder=/d']);
   expect([shared, byService.serving, sessionsExport]).toEqual([['--data-folder', '/d'], [], 'out']);
   expect(() => routeFlags(['--sessions-export'])).toThrow('takes a folder');
+});
+
+test('flags of the supervisor go to no service', () => {
+  const { shared, byService, up } = routeFlags(['--service-log-mib', '8', '--service-log-files=5']);
+  expect(up).toEqual(['--service-log-mib', '8', '--service-log-files', '5']);
+  expect([shared, Object.values(byService).flat()]).toEqual([[], []]);
 });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CheckpointsConfig } from '../../../shared/config/checkpoints.ts';
 import { CollectorConfig } from '../../../shared/config/collector.ts';
 import { CommonConfig } from '../../../shared/config/common.ts';
 import { ConsoleConfig } from '../../../shared/config/console.ts';
@@ -7,6 +8,7 @@ import { QueueConfig } from '../../../shared/config/queue.ts';
 import { ServingConfig } from '../../../shared/config/serving.ts';
 import { TrainerConfig } from '../../../shared/config/trainer.ts';
 import { TrainingServerConfig } from '../../../shared/config/training-server.ts';
+import { UpConfig } from '../../../shared/config/up.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { flagsOf } from '../config.ts';
@@ -16,6 +18,8 @@ export type RoutedFlags = {
   /** for every service: `--data-folder X` */
   readonly shared: readonly string[];
   readonly byService: Readonly<Record<ServiceName, string[]>>;
+  /** of `up` itself */
+  readonly up: readonly string[];
   /** whether the console runs too */
   readonly hasConsole: boolean;
   /** folder for sessions that have ended; undefined: no export */
@@ -24,10 +28,12 @@ export type RoutedFlags = {
 
 /**
  * Splits the flags of `up` among the services: `--judge-votes 5` is the judge's `--votes 5`. Flags that all
- * services share have no prefix; nor have some of serving's, such as `--port`, and those of the queues and of a training server.
+ * services share have no prefix; nor have some of serving's, such as `--port`, and those of the queues, of a training server
+ * and of the bucket.
  */
 export function routeFlags(argv: readonly string[]): RoutedFlags {
   const shared: string[] = [];
+  const up: string[] = [];
   let sessionsExport: string | undefined;
   const byService: Record<ServiceName, string[]> = {
     serving: [],
@@ -55,11 +61,15 @@ export function routeFlags(argv: readonly string[]): RoutedFlags {
       continue;
     }
     const words = value === undefined ? [] : [value];
+    if (upFlags.has(flag)) {
+      up.push(flag, ...words);
+      continue;
+    }
     const targets = targetsOf(flag);
     if (targets === 'all') shared.push(flag, ...words);
     else for (const [service, name] of targets) byService[service].push(name, ...words);
   }
-  return { shared, byService, hasConsole, ...defined({ sessionsExport }) };
+  return { shared, byService, up, hasConsole, ...defined({ sessionsExport }) };
 }
 
 const schemas = {
@@ -73,9 +83,12 @@ const flagsByService = Object.fromEntries(
   serviceNames.map((name) => [name, flagsOf(schemas[name] as unknown as z.ZodObject, name)]),
 ) as Readonly<Record<ServiceName, ReadonlySet<string>>>;
 
+const upFlags = flagsOf(UpConfig as unknown as z.ZodObject, 'up');
 const commonFlags = flagsOf(CommonConfig as unknown as z.ZodObject);
 /** Flags of several services, but not of all. */
-const partlySharedFlags = flagsOf(QueueConfig.extend(TrainingServerConfig.shape) as unknown as z.ZodObject);
+const partlySharedFlags = flagsOf(
+  QueueConfig.extend(TrainingServerConfig.shape).extend(CheckpointsConfig.shape) as unknown as z.ZodObject,
+);
 
 /** Flags of serving that need no prefix. */
 const endpointFlags = flagsOf(

@@ -4,7 +4,7 @@ import type { EventLog } from '../../../shared/log/event-log.ts';
 import { unmeasuredNote } from '../../../shared/policy/train/training-defaults.ts';
 import { REFUSED_EXIT_CODE } from '../../../shared/runtime/refusal.ts';
 import type { Caution } from '../../../shared/views/cautions.ts';
-import { commandFlags } from '../config.ts';
+import { bucketFlags, commandFlags } from '../config.ts';
 import { demoNote } from '../real-work.ts';
 import { EXPORTER, type ProcessName, serviceNames } from '../service-entry.ts';
 import { banner } from './banner.ts';
@@ -84,14 +84,21 @@ function startAll(plan: UpPlan, events: SupervisorEvents): readonly Supervised[]
     const isOptional = name === EXPORTER || name === 'console';
     return supervise(
       name,
-      { flags: hidden.flags, secrets, logFolder: plan.data.serviceLogs, isOptional },
+      {
+        flags: hidden.flags,
+        secrets,
+        logFolder: plan.data.serviceLogs,
+        logLimits: plan.logLimits,
+        isOptional,
+      },
       events,
     );
   };
   const names = serviceNames.filter((name) => name !== 'console' || plan.hasConsole);
   const services = names.map((name) => start(name, [...plan.shared, ...plan.byService[name]]));
   if (plan.sessionsExport === undefined) return services;
-  return [...services, start(EXPORTER, [...commandFlags(plan.shared), '--into', plan.sessionsExport])];
+  const flags = [...commandFlags(plan.shared), ...bucketFlags(plan.byService.trainer)];
+  return [...services, start(EXPORTER, [...flags, '--into', plan.sessionsExport])];
 }
 
 /** Updates the file that shows other commands which services run, and where. */

@@ -16,7 +16,13 @@ test('an export folder that breaks while services run stops no service, and the 
   const refused = vi.fn();
   const exporter = supervise(
     'sessions-export',
-    { flags: ['--data-folder', root, '--into', into], secrets: {}, logFolder: root, isOptional: true },
+    {
+      flags: ['--data-folder', root, '--into', into],
+      secrets: {},
+      logFolder: root,
+      logLimits: { mostBytes: 2 ** 20, files: 2 },
+      isOptional: true,
+    },
     {
       runs: (_, pid) => void (pid !== undefined && pids.push(pid)),
       notice: (_, line) => void notices.push(line),

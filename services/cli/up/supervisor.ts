@@ -8,7 +8,7 @@ import { createRepeats } from '../../../shared/runtime/repeats.ts';
 import { environmentWith } from '../config.ts';
 import { type ProcessName, programOf } from '../service-entry.ts';
 import { restartDelay } from './restart-delay.ts';
-import { appendTo } from './rotating-file.ts';
+import { appendTo, type RotationLimits } from './rotating-file.ts';
 
 /** ms that a service has to drain before it is killed */
 const DRAIN_LIMIT_MS = 12_000;
@@ -34,6 +34,7 @@ type SuperviseOptions = {
   /** environment variables that no command line may show */
   readonly secrets: Readonly<Record<string, string>>;
   readonly logFolder: string;
+  readonly logLimits: RotationLimits;
   /** Only a refusal of its first start stops the other services. */
   readonly isOptional?: boolean;
 };
@@ -44,7 +45,7 @@ export function supervise(
   options: SuperviseOptions,
   events: SupervisorEvents,
 ): Supervised {
-  const keep = appendTo(join(options.logFolder, `${name}.log`));
+  const keep = appendTo(join(options.logFolder, `${name}.log`), options.logLimits);
   const repeats = createRepeats(monotonicNow);
   let child: ChildProcess | undefined;
   let stopping = false;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { learningView } from '../model/learning.ts';
-import type { ConsoleDeps } from './console-deps.ts';
+import { type ConsoleDeps, readable } from './console-deps.ts';
 import { adapterQuery, readQuery, versionsQuery } from './read-query.ts';
 import type { Learning, Versions } from './shapes.ts';
 
@@ -8,9 +8,14 @@ import type { Learning, Versions } from './shapes.ts';
 const DECISIONS = 200;
 
 /** Whether it is learning, and the versions. */
-export function registerLearning(server: FastifyInstance, { config, model, cached }: ConsoleDeps): void {
+export function registerLearning(
+  server: FastifyInstance,
+  { config, model, cached, texts, logAway }: ConsoleDeps,
+): void {
   const learning = (adapter: string) =>
     cached(`learning ${adapter}`, () => learningView(model.turns, adapter));
+
+  const shown = readable(texts, logAway);
 
   server.get('/api/learning', async (request): Promise<Learning> => {
     const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
@@ -42,13 +47,11 @@ export function registerLearning(server: FastifyInstance, { config, model, cache
     const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
     const n = Number(request.params.version);
     const batch = [...model.turns.batches()].find((row) => row.adapter === adapter && row.n === n);
-    return {
-      turns: (batch?.turns ?? []).flatMap((id) => {
-        const row = model.turns.row(id);
-        if (row === undefined) return [];
-        const { asked, reaction, score } = model.turns.view(id);
-        return [{ id, asked, reaction, score: score ?? null, hints: row.hints }];
-      }),
-    };
+    const rows = (batch?.turns ?? []).map(model.turns.row).filter((row) => row !== undefined);
+    const turns = rows.map(async (row) => {
+      const { asked, reaction, hints } = await shown(row);
+      return { id: row.id, asked, reaction, score: model.turns.view(row.id).score ?? null, hints };
+    });
+    return { turns: await Promise.all(turns) };
   });
 }

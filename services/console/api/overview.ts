@@ -21,6 +21,7 @@ export function createOverview({
   keys,
   cached,
   logAway,
+  trimmed,
 }: ConsoleDeps): () => Promise<Overview> {
   const { turns: table, decisions } = model;
   const counts = (): Counts => {
@@ -30,7 +31,7 @@ export function createOverview({
       const view = table.view(row.id);
       if (!view.live) continue;
       chatted = true;
-      reacted ||= view.reaction !== '' || view.source === 'feedback';
+      reacted ||= row.reactionAt !== undefined || view.source === 'feedback';
       judged ||= verdictOf(view) !== undefined && outcomeOf(view) !== undefined;
       if (view.stage.kind === 'waiting-for-batch')
         waiting.set(view.adapter, (waiting.get(view.adapter) ?? 0) + 1);
@@ -65,6 +66,8 @@ export function createOverview({
       needsKey: await keys.needsKey().catch(() => true),
       progress: reader.progress(),
       logAway: logAway(),
+      trimmed: trimmed(),
+      stopped: reader.stopped(),
       turns: table.size(),
       adapters: adapterNames().map((name) => adapterState(name, counted)),
       cautions: cached('cautions', model.cautions),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type AccessKey, readAccessKeys } from '../../../shared/runtime/access-keys.ts';
+import type { AccessKey } from '../../../shared/runtime/access-keys.ts';
 import { ConsoleError } from '../errors.ts';
 import { verdictOf } from '../model/find-turns.ts';
 import { startCli } from '../run-cli.ts';
@@ -14,10 +14,10 @@ const ERROR_LENGTH = 500;
 
 /** Keys, the people behind them, and sessions. */
 export function registerPeople(server: FastifyInstance, deps: ConsoleDeps): void {
-  const { data, model, cached } = deps;
+  const { storedKeys, model, cached } = deps;
 
   server.get('/api/people', async (): Promise<People> => {
-    const keys = await readAccessKeys(data.keys).catch((cause: unknown) => {
+    const keys = await storedKeys.list().catch((cause: unknown) => {
       throw Object.assign(ConsoleError.KEYS_UNREADABLE({ retryAfterSeconds: 5 }), { cause });
     });
     return { keys: keys.map(keyItem), people: cached('people', () => peopleIn(deps)) };

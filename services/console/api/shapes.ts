@@ -1,5 +1,7 @@
 import type { WatchedVersion } from '../../../shared/lineage/watched-versions.ts';
+import type { NewerRecord } from '../../../shared/log/event-log.ts';
 import type { DiskUse } from '../../../shared/runtime/disk-use.ts';
+import type { Place } from '../../../shared/views/place.ts';
 import type { AuditResult } from '../audits.ts';
 import type { CheckSettings } from '../check-settings.ts';
 import type { FoldLag, ServiceState } from '../look-around.ts';
@@ -7,7 +9,6 @@ import type { DeadLetter } from '../model/console-model.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
 import type { Facets, TurnFilter } from '../model/find-turns.ts';
 import type { LearningView } from '../model/learning.ts';
-import type { Place } from '../model/place.ts';
 import type { RunningCanary } from '../model/version-watch.ts';
 import type { Explanation } from '../reasons.ts';
 
@@ -34,6 +35,10 @@ export type Overview = {
   readonly progress: number;
   /** null: the log answers */
   readonly logAway: { readonly place: string; readonly since: string } | null;
+  /** topics whose first records were removed; `before`: ISO time that none of these reaches, null: unknown */
+  readonly trimmed: readonly { readonly topic: string; readonly before: string | null }[];
+  /** partitions that this console reads no further, since the record there is of a newer version */
+  readonly stopped: readonly NewerRecord[];
   readonly turns: number;
   readonly adapters: readonly AdapterState[];
   readonly cautions: readonly { readonly id: string; readonly what: string; readonly advice?: string }[];

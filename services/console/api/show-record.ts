@@ -2,8 +2,8 @@ import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { isLogError } from '../../../shared/log/errors.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
+import type { Place } from '../../../shared/views/place.ts';
 import { ConsoleError } from '../errors.ts';
-import type { Place } from '../model/place.ts';
 import type { ShownRecord } from './shapes.ts';
 
 /** Items of a list that are shown; token ids and logprobs have thousands. */
@@ -15,6 +15,7 @@ export async function showRecord(log: Pick<EventLog, 'read'>, place: Place): Pro
   const { topic, partition, offset } = place;
   const event = await log.read(topic, { partition, offset }).catch((error: unknown) => {
     if (isLogError(error, 'RecordGone') || isLogError(error, 'BrokenRecord')) return null;
+    if (isLogError(error, 'NewerSchema')) throw ConsoleError.RECORD_NEWER({ reason: error.message });
     if (isLogError(error, 'LogUnavailable')) throw ConsoleError.LOG_UNREADABLE({ retryAfterSeconds: 5 });
     throw error;
   });

@@ -2,19 +2,14 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { topics } from '../../../shared/events/define-event.ts';
 import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
+import { type Place, unpackPlace } from '../../../shared/views/place.ts';
+import { type TurnTexts, withTexts } from '../../../shared/views/read-texts.ts';
+import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import type { TurnRow } from '../../../shared/views/turn-row.ts';
 import { ConsoleError } from '../errors.ts';
-import {
-  countFacets,
-  type FoundTurn,
-  findTurns,
-  outcomeOf,
-  reasonOf,
-  verdictOf,
-} from '../model/find-turns.ts';
-import { type Place, unpackPlace } from '../model/place.ts';
-import type { TurnRow } from '../model/turn-table.ts';
+import { countFacets, findTurns, outcomeOf, reasonOf, verdictOf } from '../model/find-turns.ts';
 import { explain } from '../reasons.ts';
-import type { ConsoleDeps } from './console-deps.ts';
+import { type ConsoleDeps, readable } from './console-deps.ts';
 import { adapterQuery, readQuery, turnQuery } from './read-query.ts';
 import type { RecordPage, TurnDetail, TurnItem, TurnPage } from './shapes.ts';
 import { showRecord } from './show-record.ts';
@@ -33,13 +28,19 @@ const placeParams = z.object({
 const MOST_RECORDS = 100;
 
 /** The list of turns, one turn with its chain of records, and single records. */
-export function registerTurns(server: FastifyInstance, { model, log, cached }: ConsoleDeps): void {
+export function registerTurns(
+  server: FastifyInstance,
+  { model, log, cached, texts, logAway }: ConsoleDeps,
+): void {
   const { turns: table } = model;
+
+  const shown = readable(texts, logAway);
+  const item = async (found: FoundTurn): Promise<TurnItem> => turnItem(found, await shown(found.row));
 
   server.get('/api/turns', async (request): Promise<TurnPage> => {
     const { cursor, limit, ...filter } = readQuery(turnQuery, request);
-    const page = findTurns(table, filter, { cursor, limit });
-    return { turns: page.turns.map(turnItem), next: page.next };
+    const page = await findTurns(table, filter, { cursor, limit, texts: shown });
+    return { turns: await Promise.all(page.turns.map(item)), next: page.next };
   });
 
   server.get('/api/turns/facets', async (request) => {
@@ -54,7 +55,7 @@ export function registerTurns(server: FastifyInstance, { model, log, cached }: C
     const records = await Promise.all(placesOf(row).map((place) => showRecord(log, place)));
     const { kind } = view.stage;
     return {
-      turn: turnItem({ row, view }),
+      turn: await item({ row, view }),
       rule: view.rule,
       records,
       mayWithdraw: !['trained', 'not-trained', 'in-batch'].includes(kind),
@@ -73,7 +74,7 @@ export function registerTurns(server: FastifyInstance, { model, log, cached }: C
 
   /** Its own records, the request that followed, and those of its batches. */
   function placesOf(row: TurnRow): readonly Place[] {
-    const next = row.next === undefined || row.next === row.id ? undefined : table.row(row.next)?.places[0];
+    const next = row.next === undefined || row.next === row.id ? undefined : table.row(row.next)?.at;
     const batches = row.batches.flatMap((id) => table.batch(id)?.places ?? []);
     const all = [...new Set([...row.places, ...(next === undefined ? [] : [next]), ...batches])];
     // packed places sort by topic, in the order of the loop
@@ -84,7 +85,8 @@ export function registerTurns(server: FastifyInstance, { model, log, cached }: C
   }
 }
 
-function turnItem({ row, view }: FoundTurn): TurnItem {
+function turnItem({ row, view: known }: FoundTurn, texts: TurnTexts): TurnItem {
+  const view = withTexts(known, texts);
   return {
     id: row.id,
     time: row.ms,
@@ -100,7 +102,7 @@ function turnItem({ row, view }: FoundTurn): TurnItem {
     score: view.score ?? null,
     verdict: verdictOf(view) ?? null,
     verdictText: view.score === undefined && view.votes.length === 0 ? '' : describeVerdict(view),
-    hints: row.hints,
+    hints: texts.hints,
     outcome: outcomeOf(view),
     stage: describeStage(view.stage),
     reason: reasonOf(view) ?? null,

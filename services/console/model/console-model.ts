@@ -1,9 +1,15 @@
+import { z } from 'zod';
 import type { Topic } from '../../../shared/events/define-event.ts';
+import type { EventRejected } from '../../../shared/events/event-rejected.ts';
+import type { Position } from '../../../shared/events/position.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
-import { createCautions } from '../../../shared/views/cautions.ts';
-import { createDecisions } from './decisions.ts';
-import { type Place, packPlace, placeName, unpackPlace } from './place.ts';
-import { createTurnTable } from './turn-table.ts';
+import type { SnapshotKind } from '../../../shared/log/snapshots/snapshots.ts';
+import { cautionsState, createCautions } from '../../../shared/views/cautions.ts';
+import { type Place, packPlace, placeName, unpackPlace } from '../../../shared/views/place.ts';
+import type { SessionState } from '../../../shared/views/session-table.ts';
+import { createTurnTable } from '../../../shared/views/turn-table.ts';
+import type { TurnsState } from '../../../shared/views/turns-state.ts';
+import { createDecisions, decisionsState } from './decisions.ts';
 
 /** A record that a fold could not read. */
 export type DeadLetter = {
@@ -18,76 +24,128 @@ export type DeadLetter = {
 /** Dead letters that stay in memory; the count goes on. */
 const LETTERS = 1_000;
 
-export type SessionState = { readonly task?: string | undefined; readonly isClosed: boolean };
-
 export type ConsoleModel = ReturnType<typeof createConsoleModel>;
 
+const consoleState = z.object({
+  decisions: decisionsState,
+  cautions: cautionsState,
+  setAside: z.array(z.string()),
+  letters: z.array(
+    z.object({ packed: z.int(), time: z.string(), of: z.string(), group: z.string(), error: z.string() }),
+  ),
+  letterCount: z.int(),
+  first: z.number().optional(),
+});
+type ConsoleState = z.output<typeof consoleState>;
+
+/** What the console knows besides the turns. */
+export const storedConsole = {
+  name: 'console',
+  version: 1,
+  state: consoleState,
+} satisfies SnapshotKind<unknown>;
+
+/** By topic, the first kept offset of each partition. */
+export type Starts = Readonly<Partial<Record<Topic, readonly number[]>>>;
+
+type Stored = {
+  readonly turns?: TurnsState | undefined;
+  readonly others?: ConsoleState | undefined;
+  /** A part that has read a record before ignores it. */
+  readonly isNew?: (part: 'turns' | 'others', topic: Topic, at: Position) => boolean;
+};
+
 /** Everything that the pages show about the log, in memory. Feed it the topics in the order of the loop. */
-export function createConsoleModel() {
-  const turns = createTurnTable();
-  const decisions = createDecisions();
-  const cautions = createCautions();
-  const sessions = new Map<string, SessionState>();
-  const setAside = new Set<string>();
-  let letters: (Omit<DeadLetter, 'place'> & { readonly packed: number })[] = [];
-  let letterCount = 0;
+export function createConsoleModel({ turns: storedTurns, others: from, isNew = () => true }: Stored = {}) {
+  const turns = createTurnTable(storedTurns);
+  const decisions = createDecisions(from?.decisions);
+  const cautions = createCautions(from?.cautions);
+  const setAside = new Set<string>(from?.setAside);
+  const letters = createLetters(from);
   let revision = 0;
-  let first: number | undefined;
+  let first = from?.first;
+
+  let starts: Starts = {};
+  const isTrimmed = (topic: Topic, { partition, offset }: Position): boolean =>
+    offset < (starts[topic]?.[partition] ?? 0);
+  /** Forgets the turns and sessions that the log no longer holds. What is known of kept turns stays. */
+  const trim = (now: Starts): void => {
+    starts = now;
+    const isGone = (packed: number): boolean => {
+      const { topic, ...at } = unpackPlace(packed);
+      return isTrimmed(topic, at);
+    };
+    if (turns.forget(isGone) > 0) revision += 1;
+  };
 
   const on = (record: Recorded, topic: Topic): void => {
     const { event, at, time } = record;
+    // it was fetched before the trim
+    if (isTrimmed(topic, at)) return;
     revision += 1;
+    if (isNew('turns', topic, at)) turns.on(record, topic);
+    if (!isNew('others', topic, at)) return;
     first = Math.min(first ?? time, time);
-    turns.on(record, topic);
     decisions.on(record, topic);
     cautions.on(event);
     switch (event.type) {
-      case 'session.started':
-        sessions.set(event.data.session, { task: event.data.task, isClosed: false });
-        break;
-      case 'session.opened':
-        sessions.set(event.data.session, { ...sessions.get(event.data.session), isClosed: false });
-        break;
-      case 'session.closed':
-        sessions.set(event.data.session, { ...sessions.get(event.data.session), isClosed: true });
-        break;
       case 'wish.set-aside':
         setAside.add(event.data.wish);
         break;
       case 'wish.taken-up':
         setAside.delete(event.data.wish);
         break;
-      case 'event.rejected': {
-        const { topic: of, at: ofAt, group, error } = event.data;
-        const packed = packPlace({ topic, ...at });
-        const place = placeName({ topic: of as Topic, ...ofAt });
-        letters.push({ packed, time: event.time, of: place, group, error: error.slice(0, 500) });
-        letterCount += 1;
-        if (letters.length > 2 * LETTERS) letters = letters.slice(-LETTERS);
+      case 'event.rejected':
+        letters.on(event, packPlace({ topic, ...at }));
         break;
-      }
     }
   };
 
   return {
     on,
+    trim,
     turns,
     decisions,
     cautions: cautions.cautions,
-    session: (name: string): SessionState | undefined => sessions.get(name),
+    session: (name: string): SessionState | undefined => turns.sessions().get(name),
     /** rewarded sessions have a task */
-    sessions: (): ReadonlyMap<string, SessionState> => sessions,
+    sessions: (): ReadonlyMap<string, SessionState> => turns.sessions(),
     wishesSetAside: (): readonly string[] => [...setAside],
-    letters: () => ({
+    letters: letters.latest,
+    /** for `storedConsole` */
+    others: (): ConsoleState => ({
+      decisions: decisions.state(),
+      cautions: cautions.state(),
+      setAside: [...setAside],
+      ...letters.state(),
+      first,
+    }),
+    /** grows with every record */
+    revision: () => revision,
+    /** ms since 1970 of the first append */
+    firstTime: () => first,
+  };
+}
+
+/** The latest dead letters, and the number of all. */
+function createLetters(from: Pick<ConsoleState, 'letters' | 'letterCount'> | undefined) {
+  let letters: ConsoleState['letters'] = [...(from?.letters ?? [])];
+  let letterCount = from?.letterCount ?? 0;
+  return {
+    on: ({ data, time }: EventRejected, packed: number): void => {
+      const { topic, at, group, error } = data;
+      const of = placeName({ topic: topic as Topic, ...at });
+      letters.push({ packed, time, of, group, error: error.slice(0, 500) });
+      letterCount += 1;
+      if (letters.length > 2 * LETTERS) letters = letters.slice(-LETTERS);
+    },
+    latest: () => ({
       count: letterCount,
       latest: letters
         .slice(-LETTERS)
         .map(({ packed, ...letter }): DeadLetter => ({ ...letter, place: unpackPlace(packed) }))
         .reverse(),
     }),
-    /** grows with every record */
-    revision: () => revision,
-    /** ms since 1970 of the first append */
-    firstTime: () => first,
+    state: () => ({ letters, letterCount }),
   };
 }

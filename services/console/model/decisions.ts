@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
-import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
-import { type Place, packPlace, unpackPlace } from './place.ts';
-import { createVersionWatch } from './version-watch.ts';
+import { type Place, packPlace, unpackPlace } from '../../../shared/views/place.ts';
+import { createPolicyView, policyState, type VersionView } from '../../../shared/views/policy-view.ts';
+import { createVersionWatch, versionWatchState } from './version-watch.ts';
 
 /** An event of `training` that is about versions, not samples. */
 export type Decision = {
@@ -30,9 +31,32 @@ const long = new Set(['settings', 'samples', 'earlier', 'metrics', 'adapter']);
 
 type Kept = Omit<Decision, 'place'> & { readonly packed: number };
 
+const kept = z.object({
+  type: z.custom<Kept['type']>((type) => typeof type === 'string'),
+  time: z.string(),
+  packed: z.int(),
+  data: z.record(z.string(), z.unknown()),
+});
+
+const adapterState = z.object({
+  policy: policyState,
+  watch: versionWatchState,
+  decisions: z.array(kept),
+  served: z.int().optional(),
+  isPaused: z.boolean(),
+  turnsOf: z.array(z.tuple([z.string(), z.int()])),
+});
+type AdapterState = z.output<typeof adapterState>;
+
+/** By adapter. */
+export const decisionsState = z.record(z.string(), adapterState);
+type DecisionsState = z.output<typeof decisionsState>;
+
 /** The versions of all adapters, and what was decided about them. */
-export function createDecisions() {
-  const adapters = new Map<string, ReturnType<typeof createAdapter>>();
+export function createDecisions(from: DecisionsState = {}) {
+  const adapters = new Map(
+    Object.entries(from).map(([name, state]) => [name, createAdapter(name, state)] as const),
+  );
   const of = (name: string) => {
     const adapter = adapters.get(name) ?? createAdapter(name);
     adapters.set(name, adapter);
@@ -48,16 +72,18 @@ export function createDecisions() {
     names: (): readonly string[] => [...adapters.keys()].sort(),
     of,
     revision: () => revision,
+    state: (): DecisionsState =>
+      Object.fromEntries([...adapters].map(([name, adapter]) => [name, adapter.stored()])),
   };
 }
 
-function createAdapter(name: string) {
-  const policy = createPolicyView(name);
-  const watch = createVersionWatch();
-  let decisions: Kept[] = [];
-  let served: number | undefined;
-  let isPaused = false;
-  const turnsOf = new Map<string, number>();
+function createAdapter(name: string, from?: AdapterState) {
+  const policy = createPolicyView(name, from?.policy);
+  const watch = createVersionWatch(from?.watch);
+  let decisions: Kept[] = [...(from?.decisions ?? [])];
+  let served = from?.served;
+  let isPaused = from?.isPaused ?? false;
+  const turnsOf = new Map<string, number>(from?.turnsOf);
   const on = ({ event, at, time }: Recorded): void => {
     policy.on(event);
     watch.on(event, time);
@@ -101,8 +127,16 @@ function createAdapter(name: string) {
     }
     return found;
   };
-  /** `watch`: what the verdicts on its versions say */
-  return { on, state, versions, latest, watch };
+  const stored = (): AdapterState => ({
+    policy: policy.state(),
+    watch: watch.state(),
+    decisions: decisions.map((decision) => ({ ...decision, data: { ...decision.data } })),
+    served,
+    isPaused,
+    turnsOf: [...turnsOf],
+  });
+  /** `watch`: what the verdicts on its versions say; `stored`: the state to go on from */
+  return { on, state, versions, latest, watch, stored };
 }
 
 const shortened = (data: object): Decision['data'] =>

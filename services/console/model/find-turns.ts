@@ -1,5 +1,9 @@
+import type { TurnTexts } from '../../../shared/views/read-texts.ts';
+import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import { cursorOf, indexOfCursor, type TurnRow } from '../../../shared/views/turn-row.ts';
+import type { TurnTable } from '../../../shared/views/turn-table.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';
-import { cursorOf, indexOfCursor, type TurnRow, type TurnTable } from './turn-table.ts';
+import type { ShownTexts } from './texts.ts';
 
 export type TurnFilter = {
   readonly outcome?: 'trained' | 'not-trained' | 'open' | undefined;
@@ -16,7 +20,6 @@ export type TurnFilter = {
   readonly words?: string | undefined;
 };
 
-export type FoundTurn = { readonly row: TurnRow; readonly view: TurnView };
 export type TurnPage = {
   readonly turns: readonly FoundTurn[];
   /** null: there are no more */
@@ -26,23 +29,59 @@ export type TurnPage = {
 /** Rows that one request looks at, so that a search for rare words does not block other requests. */
 const LOOKED_AT = 200_000;
 
-/** One page of turns, newest first, before the cursor. */
-export function findTurns(
+/** Turns whose texts one request reads for its words, and how many at once. */
+const READ = 1_024;
+const AT_ONCE = 32;
+
+type Page = {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+  /** for the search by words */
+  readonly texts: ShownTexts;
+};
+
+/** One page of turns, newest first, before the cursor. A search for rare words gives a page with few turns and a cursor. */
+export async function findTurns(
   table: TurnTable,
   filter: TurnFilter,
-  { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
-): TurnPage {
+  { cursor, limit, texts }: Page,
+): Promise<TurnPage> {
   const rows = table.inTime();
   const matches = matcher(filter);
+  const words = wordsIn(filter);
   const turns: FoundTurn[] = [];
   let at = (cursor === undefined ? rows.length : indexOfCursor(rows, cursor)) - 1;
   const last = Math.max(0, at - LOOKED_AT);
-  for (; at >= last && turns.length < limit; at--) {
-    const row = rows[at]!;
-    const view = table.view(row.id);
-    if (matches(row, view)) turns.push({ row, view });
+  /** Adds rows that match, whatever their words are. */
+  const addSome = (some: FoundTurn[], most: number): void => {
+    for (; at >= last && some.length < most; at--) {
+      const row = rows[at]!;
+      // a trim may remove turns while their texts are read
+      if (table.row(row.id) === undefined) continue;
+      const view = table.view(row.id);
+      if (matches(row, view)) some.push({ row, view });
+    }
+  };
+  if (words.length === 0) addSome(turns, limit);
+  for (let read = 0; words.length > 0 && at >= last && turns.length < limit && read < READ; read += AT_ONCE) {
+    const some: FoundTurn[] = [];
+    addSome(some, AT_ONCE);
+    const said = await Promise.all(some.map(({ row }) => texts(row)));
+    const found = some.filter((_, index) => hasWords(said[index]!, words));
+    turns.push(...found.slice(0, limit - turns.length));
+    if (turns.length === limit && found.at(-1) !== turns.at(-1))
+      // the next page begins after the last turn of this one
+      return { turns, next: cursorOf(turns.at(-1)!.row) };
   }
   return { turns, next: at < 0 ? null : cursorOf(rows[at + 1]!) };
+}
+
+const wordsIn = ({ words = '' }: TurnFilter): readonly string[] =>
+  words.toLowerCase().split(/\s+/).filter(Boolean);
+
+function hasWords({ asked, answered, reaction, hints }: TurnTexts, words: readonly string[]): boolean {
+  const text = `${asked}\n${answered}\n${reaction}\n${hints.join(' ')}`.toLowerCase();
+  return words.every((word) => text.includes(word));
 }
 
 export const outcomeOf = ({ stage }: TurnView): NonNullable<TurnFilter['outcome']> =>
@@ -53,7 +92,6 @@ export const verdictOf = ({ score }: TurnView): TurnFilter['verdict'] =>
 
 function matcher(filter: TurnFilter): (row: TurnRow, view: TurnView) => boolean {
   const { outcome, reason, verdict, session, person, adapter, version } = filter;
-  const words = (filter.words ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   return (row, view) => {
     if (outcome !== undefined && outcomeOf(view) !== outcome) return false;
     if (reason !== undefined && reasonOf(view) !== reason) return false;
@@ -62,9 +100,7 @@ function matcher(filter: TurnFilter): (row: TurnRow, view: TurnView) => boolean 
     if (person !== undefined && row.key !== person) return false;
     if (adapter !== undefined && view.adapter !== adapter) return false;
     if (version !== undefined && view.version !== version) return false;
-    if (words.length === 0) return true;
-    const text = `${view.asked}\n${view.answered}\n${view.reaction}\n${row.hints.join(' ')}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return true;
   };
 }
 

@@ -1,8 +1,9 @@
+import type { TurnRow } from '../../../shared/views/turn-row.ts';
+import type { TurnTable } from '../../../shared/views/turn-table.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';
-import { wishes, wishesIn } from '../../../shared/wishes/wishes.ts';
+import { wishes } from '../../../shared/wishes/wishes.ts';
 import { verdictOf } from './find-turns.ts';
 import { type Share, sayWhatIsKnown, shareOf } from './statistics.ts';
-import type { TurnRow, TurnTable } from './turn-table.ts';
 
 type Counted = { good: number; bad: number; neither: number; turns: number };
 /** Verdicts of a group of turns; the share leaves out verdicts of 0. */
@@ -110,11 +111,11 @@ function overTime(table: TurnTable, rows: readonly TurnRow[]): LearningView['ove
 function complaintsIn(table: TurnTable, rows: readonly TurnRow[]): readonly Complaint[] {
   const heard = new Map<string, Omit<Complaint, 'sessionsSince'> & { readonly index: number }>();
   const lastOfSession = new Map<string, number>();
-  for (const [index, { id, ms, hints }] of rows.entries()) {
+  for (const [index, { id, ms, wishes: wished }] of rows.entries()) {
     const { session, score } = table.view(id);
     if (session !== '') lastOfSession.set(session, index);
     if (score === undefined || score === null || score >= 0) continue;
-    for (const wish of hints.flatMap(wishesIn)) {
+    for (const wish of wished) {
       const times = (heard.get(wish)?.times ?? 0) + 1;
       heard.set(wish, { wish, hint: wishes[wish].hint, times, last: ms, lastTurn: id, index });
     }

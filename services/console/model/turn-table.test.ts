@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
+import { packPlace, unpackPlace } from '../../../shared/views/place.ts';
+import { createTurnTable } from '../../../shared/views/turn-table.ts';
 import { findTurns } from './find-turns.ts';
 import { learningView } from './learning.ts';
-import { packPlace, unpackPlace } from './place.ts';
-import { createTurnTable } from './turn-table.ts';
+import { createShownTexts } from './texts.ts';
 
 /** The fields of an event that the table reads. */
 const event = (type: ClawLoopEvent['type'], id: string, time: number, data: object): ClawLoopEvent =>
@@ -41,16 +42,25 @@ const completed = (id: string, session: string, reaction: string) =>
 const judged = (id: string, score: number, hints: readonly string[] = []) =>
   event('judgment.reached', `${id}/judgment`, 0, { turnId: id, score, source: 'votes', hints });
 
+const topicFor = (type: string): Topic => (type.startsWith('interaction') ? 'conversations' : 'turns');
+
 function tableOf(...events: readonly ClawLoopEvent[]) {
   const table = createTurnTable();
-  const topicOf = (type: string): Topic => (type.startsWith('interaction') ? 'conversations' : 'turns');
   for (const [offset, one] of events.entries())
-    table.on({ event: one, at: { partition: 1, offset }, time: 0 }, topicOf(one.type));
+    table.on({ event: one, at: { partition: 1, offset }, time: 0 }, topicFor(one.type));
   return table;
 }
 
-const ids = (table: ReturnType<typeof tableOf>, filter: object) =>
-  findTurns(table, filter, { limit: 10 }).turns.map(({ row }) => row.id);
+/** The texts of these events, as the console reads them from their places. */
+const textsOf = (events: readonly ClawLoopEvent[]) =>
+  createShownTexts({ read: async (_topic, { offset }) => events[offset]! });
+
+const idsIn =
+  (...events: readonly ClawLoopEvent[]) =>
+  async (filter: object, limit = 10) => {
+    const { turns } = await findTurns(tableOf(...events), filter, { limit, texts: textsOf(events) });
+    return turns.map(({ row }) => row.id);
+  };
 
 test.each([
   { topic: 'conversations', partition: 0, offset: 0 },
@@ -60,33 +70,57 @@ test.each([
   expect(unpackPlace(packPlace(place))).toEqual(place);
 });
 
-test('turns of all partitions are in order of time, whatever the order of reading', () => {
-  const table = tableOf(answered('c', { at: 3 }), answered('a', { at: 1 }), answered('b', { at: 2 }));
-  expect(ids(table, {})).toEqual(['c', 'b', 'a']);
+test('turns of all partitions are in order of time, whatever the order of reading', async () => {
+  const ids = idsIn(answered('c', { at: 3 }), answered('a', { at: 1 }), answered('b', { at: 2 }));
+  expect(await ids({})).toEqual(['c', 'b', 'a']);
 });
 
-test('filters by version, person, verdict and words find what they say', () => {
-  const table = tableOf(
+test('filters by version, person, verdict and words find what they say', async () => {
+  const ids = idsIn(
     answered('a', { at: 1, text: 'How do I clean a pan?' }),
     answered('b', { at: 2, version: 2, key: 'ann', text: 'A quick BREAKFAST, please' }),
     completed('a', 's', 'Great, thank you'),
     judged('a', 1),
   );
-  expect(ids(table, { version: 2 })).toEqual(['b']);
-  expect(ids(table, { person: 'ann' })).toEqual(['b']);
-  expect(ids(table, { verdict: 'good' })).toEqual(['a']);
-  expect(ids(table, { words: 'breakfast quick' })).toEqual(['b']);
-  expect(ids(table, { words: 'great' })).toEqual(['a']);
-  expect(ids(table, { words: 'breakfast great' })).toEqual([]);
-  expect(ids(table, { session: 's' })).toEqual(['a']);
+  expect(await ids({ version: 2 })).toEqual(['b']);
+  expect(await ids({ person: 'ann' })).toEqual(['b']);
+  expect(await ids({ verdict: 'good' })).toEqual(['a']);
+  expect(await ids({ words: 'breakfast quick' })).toEqual(['b']);
+  expect(await ids({ words: 'great' })).toEqual(['a']);
+  expect(await ids({ words: 'breakfast great' })).toEqual([]);
+  expect(await ids({ session: 's' })).toEqual(['a']);
 });
 
-test('a secret is never kept, and a long text only in part', () => {
+test('pages of a search by words give every turn once', async () => {
+  const events = Array.from({ length: 100 }, (_, i) =>
+    answered(`t-${String(i).padStart(3, '0')}`, { at: i, text: i % 3 === 0 ? 'a pan' : 'a pot' }),
+  );
+  const table = tableOf(...events);
+  const texts = textsOf(events);
+  const found: string[] = [];
+  for (let cursor: string | undefined, page = 0; page < 100; page++) {
+    const { turns, next } = await findTurns(table, { words: 'pan' }, { cursor, limit: 7, texts });
+    found.push(...turns.map(({ row }) => row.id));
+    if (next === null) break;
+    cursor = next;
+  }
+  expect(found).toEqual(
+    events
+      .filter((_, i) => i % 3 === 0)
+      .map(({ id }) => id)
+      .reverse(),
+  );
+});
+
+test('a secret is never shown, a long text only in part, and the table keeps no words', async () => {
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ456789';
-  const table = tableOf(answered('a', { text: `${'x'.repeat(230)} ${secret} ${'y'.repeat(5_000)}` }));
-  const { asked } = table.view('a');
+  const events = [answered('a', { text: `${'x'.repeat(230)} ${secret} ${'y'.repeat(5_000)}` })];
+  const table = tableOf(...events);
+  const { asked, answered: answer } = await textsOf(events)(table.row('a')!);
   expect(asked.length).toBe(240);
   expect(asked).not.toContain('ghp_');
+  expect(answer).toBe('an answer');
+  expect(JSON.stringify(table.state())).not.toMatch(/xxx|an answer/);
 });
 
 test('learning is counted by version, and verdicts of 0 are left out of the share', () => {

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
 import type { VerdictRecorded } from '../../../shared/events/verdict-recorded.ts';
 import { addTally, noTurns, type Tally } from '../../../shared/lineage/evidence.ts';
 import { type Canary, openHead, viewOf } from '../../../shared/lineage/head.ts';
+import { headState } from '../../../shared/lineage/head-state.ts';
 import {
   type CountedOf,
   type CountedVersion,
@@ -28,14 +31,29 @@ export type RunningCanary = {
   readonly candidate: Tally;
 };
 
+const tally = z.object({ turns: z.int(), bad: z.int() });
+
+/** The state of a watch that was stored. */
+export const versionWatchState = z.object({
+  /** of the folds' own tables */
+  rows: z.array(z.tuple([z.string(), z.unknown()])),
+  counted: z.array(z.tuple([z.int(), tally.extend({ stretch: z.int(), since: z.int() })])),
+  head: headState,
+  running: z
+    .object({ canary: PolicyCanaryStarted.schema, since: z.number(), parent: tally, candidate: tally })
+    .optional(),
+  first: z.int(),
+});
+type VersionWatchState = z.output<typeof versionWatchState>;
+
 /** The verdicts on the versions of one adapter. */
-export function createVersionWatch() {
-  const rows = memoryRows();
-  const counted = new Map<number, CountedVersion>();
-  const lineage = openHead();
-  let running: RunningCanary | undefined;
+export function createVersionWatch(from?: VersionWatchState) {
+  const rows = memoryRows(from?.rows);
+  const counted = new Map<number, CountedVersion>(from?.counted);
+  const lineage = openHead(from?.head);
+  let running: RunningCanary | undefined = from?.running;
   /** First version that is watched: later than the last choice of a head, and no older than the log promises. */
-  let first = 0;
+  let first = from?.first ?? 0;
   const of: CountedOf = (version) => counted.get(version) ?? newVersion(version);
 
   const isCounted = (event: VerdictRecorded & InputEvent): boolean => {
@@ -77,5 +95,12 @@ export function createVersionWatch() {
       running = canary && { canary, since: recorded, parent: noTurns, candidate: noTurns };
   };
   const watched = () => watchedVersions(viewOf(lineage.state()), first, of);
-  return { on, watched, canary: (): RunningCanary | undefined => running };
+  const state = (): VersionWatchState => ({
+    rows: rows.entries('').map(([key, row]) => [key, row]),
+    counted: [...counted],
+    head: { ...lineage.state(), canary: lineage.state().canary ?? null },
+    running,
+    first,
+  });
+  return { on, watched, canary: (): RunningCanary | undefined => running, state };
 }

@@ -4,7 +4,18 @@ import { drawShares } from './chart.ts';
 import { checksPanel } from './checks-panel.ts';
 import { get } from './client.ts';
 import type { Context, Page } from './context.ts';
-import { badge, createLoader, empty, percent, plural, table, timeOf, turnLink, whenLoaded } from './parts.ts';
+import {
+  badge,
+  createLoader,
+  empty,
+  percent,
+  plural,
+  table,
+  timeOf,
+  trimNote,
+  turnLink,
+  whenLoaded,
+} from './parts.ts';
 
 /** Is it learning? Verdicts by version and over time, with what they allow to say. */
 export function learningPage(context: Context): Page {
@@ -23,7 +34,7 @@ export function learningPage(context: Context): Page {
       checks.changed();
     },
     view: () =>
-      html`${whenLoaded(loader.state(), (learning) =>
+      html`${trimNote(context.overview())} ${whenLoaded(loader.state(), (learning) =>
         learning.all.turns === 0
           ? empty(
               'Nothing to learn from yet.',

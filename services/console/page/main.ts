@@ -154,7 +154,7 @@ function shell(): TemplateResult {
     </header>
     <main id="main">
       <h1 tabindex="-1">${refusal === undefined ? current().title : 'A key is needed'}</h1>
-      ${refusal === undefined ? html`${logAway()} ${progress()} ${cautions()} ${current().view()}` : signIn(refusal)}
+      ${refusal === undefined ? html`${logAway()} ${stopped()} ${progress()} ${cautions()} ${current().view()}` : signIn(refusal)}
     </main>
     <div class="said ${said === '' ? '' : 'shown'}" role="status" aria-live="polite">${said}</div>
     ${dialog()}
@@ -193,6 +193,17 @@ const logAway = (): Part =>
   overview === undefined || overview.logAway === null
     ? nothing
     : html`<p class="caution" role="status">${overview.logAway.place} has not answered since ${timeOf(overview.logAway.since)}. Chats are still answered, and recorded later. This page shows what it read before; it goes on by itself once the log answers.</p>`;
+
+const stopped = (): Part =>
+  overview === undefined || overview.stopped.length === 0
+    ? nothing
+    : html`<div class="caution" role="status" data-test="stopped">
+        A newer version of ClawLoop writes the log, and this console cannot read all of it. It shows what it read before, and what arrives in all other partitions. Update the console: it then goes on.
+        <ul>${overview.stopped.map(
+          ({ topic, at, type, version, known }) =>
+            html`<li>Partition ${at.partition} of <code>${topic}</code> stopped at offset ${at.offset}: <code>${type}</code> has version ${version}, and this console knows ${known}.</li>`,
+        )}</ul>
+      </div>`;
 
 const cautions = (): Part =>
   overview === undefined || overview.cautions.length === 0

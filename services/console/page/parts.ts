@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { TurnItem } from '../api/shapes.ts';
-import type { Place } from '../model/place.ts';
+import type { Place } from '../../../shared/views/place.ts';
+import type { Overview, TurnItem } from '../api/shapes.ts';
 import { type Failure, isFailure } from './client.ts';
 import type { Context, Loaded } from './context.ts';
 
@@ -60,6 +60,17 @@ export const verdictBadge = ({ verdict, score }: Pick<TurnItem, 'verdict' | 'sco
 
 export const outcomeBadge = ({ outcome, stage }: Pick<TurnItem, 'outcome' | 'stage'>): TemplateResult =>
   badge(outcome === 'trained' ? 'good' : outcome === 'not-trained' ? 'plain' : 'open', stage);
+
+/** From which time on the page shows everything, if records were trimmed. */
+export function trimNote(overview: Overview | undefined): Part {
+  const trimmed = overview?.trimmed ?? [];
+  if (trimmed.length === 0) return nothing;
+  const topics = trimmed.map(
+    ({ topic, before }) =>
+      html` Records of <code>${topic}</code> before ${before === null ? 'an unknown time' : timeOf(before)} were removed.`,
+  );
+  return html`<p class="quiet" data-test="trimmed">A trim keeps the log small.${topics} Turns from before are missing, or lack a part.</p>`;
+}
 
 export const empty = (title: string, more: Part): TemplateResult =>
   html`<div class="empty"><p class="lead">${title}</p><p>${more}</p></div>`;

@@ -13,6 +13,7 @@ import {
   plural,
   table,
   timeOf,
+  trimNote,
   whenLoaded,
 } from './parts.ts';
 
@@ -49,7 +50,7 @@ export function peoplePage(context: Context): Page {
     },
     view: () => html`
       ${adapters(context.overview())} ${whenLoaded(people.state(), (all) => html`${keys(context, all)} ${peopleOf(all)}`)}
-      ${whenLoaded(sessions.state(), (page) => sessionsOf(page))}
+      ${trimNote(context.overview())} ${whenLoaded(sessions.state(), (page) => sessionsOf(page))}
     `,
   };
 

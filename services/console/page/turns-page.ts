@@ -12,6 +12,7 @@ import {
   failed,
   outcomeBadge,
   timeOf,
+  trimNote,
   turnLink,
   verdictBadge,
 } from './parts.ts';
@@ -121,7 +122,7 @@ export function turnsPage(context: Context): Page {
         const end = document.querySelector('#more');
         if (end !== null) observer.observe(end);
       });
-      return html`${form()} ${list()}`;
+      return html`${trimNote(context.overview())} ${form()} ${list()}`;
     },
   };
 

@@ -58,7 +58,9 @@ test.each([1, 20_000])(
     await outbox.drain((event) => log.append([event]));
     const found: unknown[] = [];
     const stop = new AbortController();
-    const following = log.follow('conversations', {}, ({ event }) => found.push(event), stop.signal);
+    const following = log.follow('conversations', {}, ({ event }) => found.push(event), {
+      signal: stop.signal,
+    });
     await following.caughtUp;
     stop.abort();
     await following.done;

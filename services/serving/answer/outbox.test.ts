@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
-import { createLogger } from '../../../shared/runtime/logger.ts';
+import { createLogger, type Logger } from '../../../shared/runtime/logger.ts';
 import { openOutbox } from './outbox.ts';
 import { createRecorder } from './recorder.ts';
 
@@ -37,6 +37,7 @@ const fact = (n: number): ClawLoopEvent =>
 function recorderOver(
   append: (event: ClawLoopEvent) => Promise<void>,
   outbox: Awaited<ReturnType<typeof openOutbox>>,
+  logger: Logger = createLogger('test', 'silent'),
 ) {
   const outcomes: string[] = [];
   const recorder = createRecorder({
@@ -44,7 +45,7 @@ function recorderOver(
     outbox,
     appendTimeoutMs: 20,
     drainIntervalMs: 1e6,
-    logger: createLogger('test', 'silent'),
+    logger,
     onOutcome: (outcome) => outcomes.push(outcome),
   });
   return { recorder, outcomes };
@@ -175,6 +176,21 @@ test('the outbox limits its bytes, and those of one key, also after a restart', 
   const { recorder, outcomes } = recorderOver(() => Promise.reject(new Error('away')), second);
   expect(await recorder.record(factOf('eve', 4, 'x'.repeat(5_000)))).toBe(false);
   expect(outcomes).toEqual(['lost']);
+  await recorder.close();
+});
+
+test('a warning precedes the first event that the outbox refuses', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('test', 'warn', { write: (line) => void lines.push(line) });
+  const said = (text: string) => lines.filter((line) => line.includes(text)).length;
+  const outbox = await openOutbox(folder, 40_000);
+  const { recorder } = recorderOver(() => Promise.reject(new Error('away')), outbox, logger);
+  const record = (n: number) => recorder.record(factOf('ann', n, 'x'.repeat(5_000)));
+  expect([await record(1), said('the outbox fills')]).toEqual([true, 0]);
+  expect([await record(2), said('the outbox fills')]).toEqual([true, 1]);
+  expect(lines.find((line) => line.includes('the outbox fills'))).toMatch(/"reason":"5\d % full"/);
+  expect([await record(3), await record(4)]).toEqual([true, false]);
+  expect(said('event lost')).toBe(1);
   await recorder.close();
 });
 

@@ -27,10 +27,12 @@ export type Outbox = {
   readonly look: () => number;
   /** Number of events at the last look, updated by this process since then. */
   readonly depth: () => number;
+  /** From 0 to 1: how much of the outbox, or of the part of an access key, is full. At 1, `put` refuses events. */
+  readonly fullness: () => number;
 };
 
 const SUFFIX = '.json';
-const BROKEN = '.broken';
+export const BROKEN = '.broken';
 const LOCK = 'drain.lock';
 /** ms between two looks: concurrent events share one. */
 const LOOK_INTERVAL_MS = 10;
@@ -118,6 +120,8 @@ export async function openOutbox(folder: string, mostBytes = Number.POSITIVE_INF
       return take(entriesOf(folder)).length;
     },
     depth: waiting.count,
+    fullness: () =>
+      Math.max(waiting.bytes() / mostBytes, waiting.mostBytesOfTag() / (mostBytes / PART_OF_KEY)),
   };
 }
 
@@ -165,6 +169,7 @@ function countWaiting() {
     count: (): number => names.size,
     bytes: (): number => bytes,
     bytesOf: (tag: string): number => byTag.get(tag) ?? 0,
+    mostBytesOfTag: (): number => [...byTag.values()].reduce((most, size) => Math.max(most, size), 0),
   };
 }
 

@@ -144,7 +144,11 @@ export function openRecordedAnswers(
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const toJson = ({ answer, ...stored }: z.output<typeof StoredAnswer>): string =>
+/** JSON of an answer with what is stored beside it. */
+export const toJson = <Stored extends { readonly answer: RecordedAnswer }>({
+  answer,
+  ...stored
+}: Stored): string =>
   JSON.stringify({ ...stored, answer: withoutRecord(answer) }, (_key, value: unknown) =>
     value === Number.NEGATIVE_INFINITY ? LEAST_LOG_PROB : value,
   );

@@ -17,6 +17,9 @@ export type Recorder = {
   readonly close: () => Promise<void>;
 };
 
+/** Half is left then, so there is time to act. */
+const WARNED_FULLNESS = 0.5;
+
 type Options = {
   readonly log: Pick<EventLog, 'append'>;
   readonly outbox: Outbox;
@@ -41,8 +44,15 @@ export function createRecorder({
   const sender = createSender(log, appendTimeoutMs);
   const wait = createWaitNotice({
     away: (reason, seconds) =>
-      logger.warn({ reason, seconds, depth: outbox.depth() }, 'log unavailable; events wait in the outbox'),
+      logger.warn(
+        { reason, seconds, depth: outbox.depth(), percentFull: Math.round(outbox.fullness() * 100) },
+        'log unavailable; events wait in the outbox',
+      ),
     back: (seconds) => logger.info({ seconds }, 'log available again'),
+  });
+  const filling = createWaitNotice({
+    away: (reason) => logger.warn({ reason }, 'the outbox fills: when it is full, answers are not recorded'),
+    back: () => undefined,
   });
   let draining: Promise<void> | undefined;
   const drainOnce = async (): Promise<void> => {
@@ -52,6 +62,7 @@ export function createRecorder({
       );
       if (drained > 0) logger.info({ drained }, 'outbox drained to the log');
       if (drained > 0) wait.back();
+      if (drained > 0) filling.back();
       sender.forgetLateArrivals();
     } catch (error) {
       wait.away((error as Error).message);
@@ -85,6 +96,8 @@ export function createRecorder({
     }
     try {
       await outbox.put(event);
+      const full = outbox.fullness();
+      if (full >= WARNED_FULLNESS) filling.away(`${Math.round(full * 100)} % full`);
       return 'outbox';
     } catch (error) {
       return lose(event, error);

@@ -78,7 +78,7 @@ test('one reader of the log follows the heads of all served adapters and no othe
     follow: (topic, from, onRecord) => {
       seen.push(topic);
       say = (event) => void onRecord({ event, at: { partition: 0, offset: offset++ }, time: 0 });
-      return follow({}).follow(topic, from, onRecord, new AbortController().signal);
+      return follow({}).follow(topic, from, onRecord, { signal: new AbortController().signal });
     },
   };
   const head = followHead({
@@ -109,7 +109,7 @@ test('a canary is announced while it is on and its parent is the head', async ()
     ends: async () => [0],
     follow: (topic, from, onRecord) => {
       say = (event) => void onRecord({ event, at: { partition: 0, offset: offset++ }, time: 0 });
-      return follow({}).follow(topic, from, onRecord, new AbortController().signal);
+      return follow({}).follow(topic, from, onRecord, { signal: new AbortController().signal });
     },
   };
   const head = followHead({

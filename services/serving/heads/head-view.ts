@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { aborted, withDeadline } from '../../../shared/lang/async.ts';
 import {
@@ -60,6 +60,8 @@ type Options = {
   readonly adapters: readonly string[];
   /** folder of an adapter's checkpoints */
   readonly checkpointsOf: (adapter: string) => string;
+  /** whether a checkpoint still exists, by its name; default: its folder does */
+  readonly isKept?: ((adapter: string, checkpoint: string) => boolean) | undefined;
   readonly signal: AbortSignal;
   /** Receives every event of `training` that the view reads: of these types, and those that change a head. */
   readonly onEvent?: (event: ClawLoopEvent) => void;
@@ -79,8 +81,12 @@ const SCRAPE_MS = 500;
 
 export function followHead(options: Options): HeadView {
   const { log, adapters, checkpointsOf, signal, onEvent, types = headTypes, from } = options;
+  const isKept = options.isKept ?? ((adapter, name) => isInFolder(checkpointsOf(adapter), name));
   const heads = new Map(
-    adapters.map((name) => [name, adapterHead(name, checkpointsOf(name), from?.heads[name])]),
+    adapters.map((name) => {
+      const isKeptHere = (checkpoint: string) => isKept(name, checkpoint);
+      return [name, adapterHead(name, checkpointsOf(name), isKeptHere, from?.heads[name])];
+    }),
   );
   let caughtUp = false;
   let stopped: string | undefined;
@@ -91,8 +97,7 @@ export function followHead(options: Options): HeadView {
       onEvent?.(event);
       heads.get(event.subject)?.apply(event);
     },
-    signal,
-    new Set([...headTypes, ...types]),
+    { signal, wants: new Set([...headTypes, ...types]) },
   );
   const behind = async (): Promise<number | undefined> => {
     const ends = await log.ends('training').catch(() => undefined);
@@ -138,7 +143,12 @@ type FoldedHead = AdapterHead & {
   readonly catchUp: () => void;
 };
 
-function adapterHead(name: string, checkpoints: string, from?: HeadState): FoldedHead {
+function adapterHead(
+  name: string,
+  checkpoints: string,
+  isKeptHere: (checkpoint: string) => boolean,
+  from?: HeadState,
+): FoldedHead {
   const lineage = openHead(from);
   let caughtUp = false;
   const listeners: ((head: PolicyVersion) => void)[] = [];
@@ -149,10 +159,8 @@ function adapterHead(name: string, checkpoints: string, from?: HeadState): Folde
     if (row?.checkpoint == null || row.digest == null) return undefined;
     return { version, adapter: { name, folder: join(checkpoints, row.checkpoint), digest: row.digest } };
   };
-  /** If the checkpoint store is unavailable, versions count as kept: loaded ones still work, loading others fails. */
   const isKept = (policy: PolicyVersion | undefined): boolean =>
-    policy !== undefined &&
-    (policy.adapter === undefined || existsSync(policy.adapter.folder) || isUnavailable(checkpoints));
+    policy !== undefined && (policy.adapter === undefined || isKeptHere(basename(policy.adapter.folder)));
   const head = (): PolicyVersion => find(lineage.state().head) ?? { version: 0 };
   const notify = () => {
     for (const listener of listeners) listener(head());
@@ -204,6 +212,10 @@ function adapterHead(name: string, checkpoints: string, from?: HeadState): Folde
     },
   };
 }
+
+/** If the checkpoint store is unavailable, versions count as kept: loaded ones still work, loading others fails. */
+const isInFolder = (checkpoints: string, name: string): boolean =>
+  existsSync(join(checkpoints, name)) || isUnavailable(checkpoints);
 
 /** Whether the folder contains no checkpoint, like an unmounted volume. */
 function isUnavailable(checkpoints: string): boolean {

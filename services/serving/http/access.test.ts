@@ -5,12 +5,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServingConfig } from '../../../shared/config/serving.ts';
 import { createAccessKey, readAccessKeys, removeAccessKey } from '../../../shared/runtime/access-keys.ts';
 import { isLoopback } from '../../../shared/runtime/is-loopback.ts';
+import { openFileKeys } from '../../../shared/runtime/key-store.ts';
 import { CONFIGURED_KEY, NO_KEY } from '../../../shared/runtime/known-keys.ts';
 import { type AccessOptions, openAccess as openAny } from './access.ts';
 import { newSessionKey, writeSessionKey } from './session-key.ts';
 
 const sessionSecret = Buffer.alloc(32, 7);
-const openAccess = (options: Omit<AccessOptions, 'sessionSecret'>) => openAny({ ...options, sessionSecret });
+const openAccess = ({ path, ...options }: Omit<AccessOptions, 'sessionSecret' | 'keys'> & { path: string }) =>
+  openAny({ ...options, keys: openFileKeys(path), sessionSecret });
 
 let folder: string;
 beforeEach(async () => {

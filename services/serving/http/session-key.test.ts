@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openSessionSecret } from '../sessions/session-secret.ts';
+import { fingerprintOf, openSessionSecret } from '../sessions/session-secret.ts';
 import { isSessionKey, newSessionKey, readSessionKey, writeSessionKey } from './session-key.ts';
 
 const secret = Buffer.alloc(32, 1);
@@ -53,4 +53,11 @@ test('a configured secret needs no file; a file without a secret is refused and 
   await writeFile(path, 'short\n');
   await expect(openSessionSecret(path, undefined)).rejects.toThrow('contains no valid secret');
   expect(await readFile(path, 'utf8')).toBe('short\n');
+});
+
+test('a fingerprint is that of one secret and one log', () => {
+  const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  expect(fingerprintOf(one, 'log')).toBe(fingerprintOf(Buffer.from(one), 'log'));
+  const all = [fingerprintOf(one, 'log'), fingerprintOf(other, 'log'), fingerprintOf(one, 'another')];
+  expect(new Set(all).size).toBe(3);
 });

@@ -74,8 +74,7 @@ export function followNamedSessions(options: Options): NamedSessions {
       if (event.type === 'session.opened') opened.add(event.data);
       if (event.type === 'session.closed') opened.remove(event.data);
     },
-    signal,
-    openingTypes,
+    { signal, wants: openingTypes },
   );
   following.caughtUp.then(
     () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, scryptSync } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 
 const SECRET_BYTES = 32;
@@ -16,6 +16,13 @@ export async function openSessionSecret(path: string, configured: string | undef
   if (made === undefined) throw new Error(`${path} disappeared`);
   return made;
 }
+
+/**
+ * Tells whether two servings of a log have the same secret, and reveals nothing else. It is slow to compute, because a
+ * secret from the settings may be a phrase that can be guessed.
+ */
+export const fingerprintOf = (secret: Uint8Array, logId: string): string =>
+  scryptSync(secret, `clawloop session secret\n${logId}`, 16).toString('hex');
 
 /** Undefined: there is no file. @throws if the file contains no valid secret, because signatures could be guessed */
 async function readSecret(path: string): Promise<Uint8Array | undefined> {

@@ -60,11 +60,13 @@ export function followSessions(options: Options): SessionView {
       else if (leaseEventTypes.has(event.type)) onLease?.(event);
       else table.apply(event);
     },
-    signal,
-    (heading) => {
-      onHeading?.(heading);
-      const { type } = heading;
-      return type === 'response.deleted' || leaseEventTypes.has(type) || table.wants(heading, skimmed);
+    {
+      signal,
+      wants: (heading) => {
+        onHeading?.(heading);
+        const { type } = heading;
+        return type === 'response.deleted' || leaseEventTypes.has(type) || table.wants(heading, skimmed);
+      },
     },
   );
   /** Reads the noted answers of sessions that are still open. */

@@ -43,14 +43,11 @@ export function openStepVotes({ log, signal, isVotedOn }: Options): StepVotes {
   let following: (Pick<Following, 'done'> & { readonly reachEnd: () => Promise<boolean> }) | undefined;
 
   const follow = () => {
-    const { caughtUp, reachEnd, done } = log.follow(
-      'turns',
-      {},
-      ({ event }) => note(lanes, event),
+    const { caughtUp, reachEnd, done } = log.follow('turns', {}, ({ event }) => note(lanes, event), {
       signal,
-      ({ type, subject }) =>
+      wants: ({ type, subject }) =>
         type === 'session.closed' ? lanes.has(subject) : voteTypes.has(type) && isVotedOn(subject),
-    );
+    });
     caughtUp.catch(() => {}); // `done` reports the reason
     // the next question reads the topic again
     done.catch(() => {

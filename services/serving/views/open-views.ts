@@ -29,6 +29,8 @@ type Options = {
   readonly adapters: readonly string[];
   /** folder of an adapter's checkpoints */
   readonly checkpointsOf: (adapter: string) => string;
+  /** whether a checkpoint still exists; default: its folder does */
+  readonly isKept?: ((adapter: string, checkpoint: string) => boolean) | undefined;
   readonly ids: AnswerIds;
   /** Number of recorded events that are not in the log yet. */
   readonly outboxDepth: () => number;
@@ -48,6 +50,7 @@ export async function openViews(options: Options): Promise<Views & { readonly cl
     log,
     adapters,
     checkpointsOf,
+    isKept: options.isKept,
     signal,
     onEvent: (event) => samples.get(event.subject)?.on(event),
     types: waitingTypes,

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import {
   CheckpointDamaged,
-  openCheckpointStore,
+  type CheckpointStore,
 } from '../../../shared/policy/checkpoints/checkpoint-store.ts';
 import type { TrainedWeights } from '../../../shared/policy/checkpoints/full-weights.ts';
 import { readFingerprint } from '../fingerprint.ts';
@@ -17,7 +17,7 @@ const MOST_APART = 1e-2;
 type Sources = {
   readonly log: Pick<EventLog, 'read'>;
   readonly runner: Pick<StepRunner, 'run' | 'removeState'>;
-  readonly storeOf: (adapter: string) => string;
+  readonly storeOf: (adapter: string) => CheckpointStore;
 };
 
 /** Trains a version on its server again from the state of its parent, and compares the adapters within bounds. */
@@ -28,7 +28,7 @@ export async function replayOnServer(version: TrainedVersion, sources: Sources):
   const notCovered = (why: string): Replayed => ({ ...about, kind: 'not-covered', why });
   const input = await replayInput(version, sources);
   if ('why' in input) return notCovered(input.why);
-  const store = openCheckpointStore(sources.storeOf(adapter));
+  const store = sources.storeOf(adapter);
   if (!(await store.has(trained.checkpoint))) return notCovered('its checkpoint was removed');
   const kept = await store.read(trained.checkpoint).catch((error: unknown) => {
     if (error instanceof CheckpointDamaged) return error.message;

@@ -17,7 +17,7 @@ test('rows, settings and position are read back from their records, even for a s
     ['', new Map<string, unknown>([['count/n', 1]])],
   ]);
   const read = readOn(readFrom(120), [record(128), record(129)]);
-  const records = changelogRecords('rows', { partition: 2, next: 130, read }, changes, {
+  const records = changelogRecords('rows', { partition: 2, next: 130, read, rowsVersion: 3 }, changes, {
     from: 120,
     json: '{"label":"one"}',
   });
@@ -32,12 +32,18 @@ test('rows, settings and position are read back from their records, even for a s
     stretches: [{ from: 120, settings: '{"label":"one"}' }],
     position: 130,
     read,
+    rowsVersion: 3,
   });
 });
 
 test('a removed row is a tombstone, so compaction deletes it', () => {
   const changes = new Map([['lane', new Map<string, unknown>([['count/n', undefined]])]]);
-  const [first] = changelogRecords('rows', { partition: 0, next: 1, read: readFrom(0) }, changes, null);
+  const [first] = changelogRecords(
+    'rows',
+    { partition: 0, next: 1, read: readFrom(0), rowsVersion: null },
+    changes,
+    null,
+  );
   expect(first!.message).toEqual({ key: 'lane\u0000count/n', value: null, partition: 0 });
 });
 
@@ -50,7 +56,7 @@ test('a reader that sees only the beginning of the last commit ignores that comm
   const commit = (next: number, count: number) =>
     changelogRecords(
       'rows',
-      { partition: 0, next, read: readFrom(next) },
+      { partition: 0, next, read: readFrom(next), rowsVersion: null },
       new Map([['lane', new Map<string, unknown>([['count/n', count]])]]),
       null,
     ).map(({ message }) => ({

@@ -1,4 +1,5 @@
 import type { Message } from 'kafkajs';
+import { FIRST_ROWS } from '../row-versions.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
 import type { OutgoingRecord } from './messages.ts';
@@ -7,13 +8,19 @@ import type { ReadSoFar } from './read-so-far.ts';
 /**
  * A group's compacted topic stores each row under the key `<subject>\0<row key>`, with the row's JSON as value and
  * a tombstone for a removed row. The keys below store the settings by the position from which they apply, a
- * summary of the input that was read, and the input position of the rows. The group's offset is the same
+ * summary of the input that was read, the version of the rows, and their input position. The group's offset is the same
  * position, but a broker deletes the offset of a group that was inactive for a week. No row key starts with a
  * zero character, so these keys never collide with a row, even of a subject with an empty name.
  */
 const settingsKey = '\u0000\u0000settings/';
 const positionKey = '\u0000\u0000position';
 const readKey = '\u0000\u0000read';
+/**
+ * The version of the rows, from 2 on. The value is no JSON, so a program that knows no versions ends at it: it would
+ * read the rows as if they were of version 1.
+ */
+const versionKey = '\u0000\u0000version';
+const VERSION_TEXT = 'version ';
 
 type RowEntry = readonly [subject: string, key: string, row: unknown];
 
@@ -25,11 +32,20 @@ export type LoadedChangelog = {
   readonly position: number | null;
   /** null: nothing was folded yet, or an earlier version wrote the rows. */
   readonly read: ReadSoFar | null;
+  readonly rowsVersion: number;
+};
+
+type ChangelogPlace = {
+  readonly partition: number;
+  readonly next: number;
+  readonly read: ReadSoFar;
+  /** Version of all rows after the commit; null: as before. */
+  readonly rowsVersion: number | null;
 };
 
 export function changelogRecords(
   topic: string,
-  { partition, next, read }: { readonly partition: number; readonly next: number; readonly read: ReadSoFar },
+  { partition, next, read, rowsVersion }: ChangelogPlace,
   changes: ReadonlyMap<string, ReadonlyMap<string, unknown>>,
   settings: { readonly from: number; readonly json: string } | null,
 ): readonly OutgoingRecord[] {
@@ -43,7 +59,14 @@ export function changelogRecords(
     ),
   );
   const stretch = settings === null ? [] : [record(`${settingsKey}${settings.from}`, settings.json)];
-  return [...rows, ...stretch, record(readKey, JSON.stringify(read)), record(positionKey, String(next))];
+  const version = rowsVersion === null ? [] : [record(versionKey, VERSION_TEXT + rowsVersion)];
+  return [
+    ...rows,
+    ...stretch,
+    ...version,
+    record(readKey, JSON.stringify(read)),
+    record(positionKey, String(next)),
+  ];
 }
 
 /** Parses one partition of a group's topic from the last value of each key. */
@@ -52,6 +75,7 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
   const stretches: { from: number; settings: string }[] = [];
   let position: number | null = null;
   let read: ReadSoFar | null = null;
+  let rowsVersion = FIRST_ROWS;
   for (const [key, json] of values) {
     if (key === positionKey) {
       position = Number(json);
@@ -59,6 +83,10 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
     }
     if (key === readKey) {
       read = JSON.parse(json) as ReadSoFar;
+      continue;
+    }
+    if (key === versionKey) {
+      rowsVersion = Number(json.slice(VERSION_TEXT.length));
       continue;
     }
     if (key.startsWith(settingsKey)) {
@@ -69,8 +97,16 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
     rows.push([key.slice(0, end), key.slice(end + 1), JSON.parse(json)]);
   }
   stretches.sort((a, b) => a.from - b.from);
-  return { rows, stretches, position, read };
+  return { rows, stretches, position, read, rowsVersion };
 }
+
+/** The position last, as in each commit: `readWholeCommits` omits what follows it. */
+export const inOrderOfCommit = (
+  values: ReadonlyMap<string, string>,
+): readonly (readonly [string, string])[] => [
+  ...[...values].filter(([key]) => key !== positionKey),
+  ...[...values].filter(([key]) => key === positionKey),
+];
 
 /**
  * Reads a partition up to its current end. For the owner of the partition's transactional id, which knows that
@@ -78,13 +114,22 @@ export function foldChangelog(values: ReadonlyMap<string, string>): LoadedChange
  * @throws LogUnavailable
  */
 export async function readChangelog(
-  store: KafkaStore,
+  store: Pick<KafkaStore, 'query'>,
   topic: string,
   partition: number,
 ): Promise<LoadedChangelog> {
+  return foldChangelog(await readLastValues(store, topic, partition));
+}
+
+/** The last value of each key. */
+export async function readLastValues(
+  store: Pick<KafkaStore, 'query'>,
+  topic: string,
+  partition: number,
+): Promise<ReadonlyMap<string, string>> {
   const values = new Map<string, string>();
   await readMessages(store, topic, partition, (message) => apply(values, message));
-  return foldChangelog(values);
+  return values;
 }
 
 /**
@@ -109,7 +154,7 @@ export async function readWholeCommits(
 }
 
 async function readMessages(
-  store: KafkaStore,
+  store: Pick<KafkaStore, 'query'>,
   topic: string,
   partition: number,
   onMessage: (message: RawMessage) => void,

@@ -18,6 +18,8 @@ export type KafkaConnection = {
   readonly kafka: KafkaClient;
   readonly topicName: (topic: Topic) => string;
   readonly metaTopic: string;
+  /** The compacted topic that holds the access keys. */
+  readonly keysTopic: string;
   readonly groupId: (group: string) => string;
   /** The compacted topic that holds a group's rows. */
   readonly rowsTopic: (group: string) => string;
@@ -40,6 +42,8 @@ export function connectTo({
     brokers: [...brokers],
     ...defined({ ssl, sasl }),
     logLevel: logLevel.NOTHING,
+    // A broker whose host is gone closes no connection: the requests that wait for it end only by this limit, in ms.
+    requestTimeout: 10_000,
     // Every transaction pays the first wait: the broker is still closing the previous transaction when the first
     // send arrives, so it must be repeated.
     retry: { initialRetryTime: 5, maxRetryTime: 500, retries: 8 },
@@ -48,6 +52,7 @@ export function connectTo({
     kafka,
     topicName: (topic) => `${prefix}${topic}`,
     metaTopic: `${prefix}meta`,
+    keysTopic: `${prefix}keys`,
     groupId: (group) => `${prefix}${group}`,
     rowsTopic: (group) => `${prefix}${group}-rows`,
     transactionalId: (group, topic, partition) => `tx-${prefix}${group}-${prefix}${topic}-${partition}`,

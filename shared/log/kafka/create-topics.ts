@@ -51,6 +51,18 @@ export function planRowsTopic(
   };
 }
 
+/** The topic of the access keys: small, and compacted to the last value of each name. */
+export const planKeysTopic = (connection: KafkaConnection): TopicPlan => ({
+  topic: connection.keysTopic,
+  partitions: 1,
+  settings: {
+    'cleanup.policy': 'compact',
+    // Compaction leaves the latest segment alone: a new one per day lets go of the names of removed keys.
+    'segment.ms': '86400000',
+    'min.cleanable.dirty.ratio': '0.2',
+  },
+});
+
 export type CreateOptions = {
   /** Accept topics with a different number of partitions. */
   readonly anyPartitions?: boolean;

@@ -4,7 +4,7 @@ import type { KafkaStore } from './kafka-store.ts';
 
 /** The partitions of a topic that end with an open transaction. */
 async function undecided(
-  { query }: KafkaStore,
+  { query }: Pick<KafkaStore, 'query'>,
   topic: string,
   of: (partition: number) => boolean,
 ): Promise<readonly number[]> {
@@ -22,7 +22,7 @@ async function undecided(
  * transactions of other ids are not affected.
  */
 export async function endDangling(
-  store: KafkaStore,
+  store: Pick<KafkaStore, 'query' | 'connection'>,
   producer: Producer,
   rows: { readonly topic: string; readonly partition: number },
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Position } from '../../events/position.ts';
-import { doubling, pause, unlessAborted } from '../../lang/async.ts';
+import { aborted, doubling, pause, unlessAborted } from '../../lang/async.ts';
 import { isLogError } from '../errors.ts';
 import type { Following } from '../event-log.ts';
 import { deliver, type FollowOptions, openFollowing } from '../following.ts';
@@ -8,7 +8,7 @@ import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
 import { watchHistory } from './same-history.ts';
 import { skipTrimmed } from './skip-trimmed.ts';
-import { openTopicReader } from './topic-reader.ts';
+import { type FetchedPartition, openTopicReader } from './topic-reader.ts';
 
 /** ms that a fetch waits for new records */
 const waitMs = 500;
@@ -24,6 +24,9 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
   const next = new Map(
     Array.from({ length: store.partitions }, (_, partition) => [partition, from[partition] ?? 0]),
   );
+  const stopped = new Set<number>();
+  const going = (): Map<number, number> =>
+    new Map([...next].filter(([partition]) => !stopped.has(partition)));
   const reader = openTopicReader(store.connection.kafka);
   const history = watchHistory(reader, name);
 
@@ -35,23 +38,30 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
     return wants({ type, subject: key?.toString('utf8') ?? '', at });
   };
 
+  /** False: the partition stops before this record. */
+  const pass = (record: RawMessage, at: Position): boolean =>
+    !isWanted(record, at) ||
+    deliver(options, at, { body: record.value?.toString('utf8') ?? '', time: Number(record.timestamp) });
+  const passAll = ({ partition, records, next: after }: FetchedPartition): void => {
+    for (const record of records) {
+      if (signal.aborted) return;
+      const at = { partition, offset: Number(record.offset) };
+      if (!pass(record, at)) return void stopped.add(partition);
+      next.set(partition, at.offset + 1);
+    }
+    next.set(partition, after);
+  };
+
   const run = async (progressed: () => void): Promise<void> => {
     let waits = doubling(50, 1_000);
     while (!signal.aborted) {
       try {
-        for (const fetched of await reader.fetch(name, next, { waitMs })) {
-          const { partition, records, next: after } = fetched;
+        const from = going();
+        // without partitions a fetch does not wait
+        if (from.size === 0) return await aborted(signal);
+        for (const fetched of await reader.fetch(name, from, { waitMs })) {
           await history.check(fetched);
-          for (const record of records) {
-            if (signal.aborted) return;
-            const at = { partition, offset: Number(record.offset) };
-            if (isWanted(record, at)) {
-              const body = record.value?.toString('utf8') ?? '';
-              deliver(options, at, { body, time: Number(record.timestamp) });
-            }
-            next.set(partition, at.offset + 1);
-          }
-          next.set(partition, after);
+          passAll(fetched);
         }
         progressed();
         waits = doubling(50, 1_000);
@@ -59,7 +69,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
         if (signal.aborted) return;
         if (!isLogError(error, 'LogUnavailable')) throw error;
         if (errorType(error) === 'OFFSET_OUT_OF_RANGE') {
-          for (const [partition, at] of await skipTrimmed(reader, name, next)) next.set(partition, at);
+          for (const [partition, at] of await skipTrimmed(reader, name, going())) next.set(partition, at);
         }
         await pause(waits.next().value, signal);
       }
@@ -71,6 +81,7 @@ export function followTopic(store: KafkaStore, options: FollowOptions): Followin
       partitions: store.partitions,
       ends: () => store.untilAnswered(() => store.query.offsets(name, 'end'), signal),
       next: (partition) => next.get(partition)!,
+      hasStopped: (partition) => stopped.has(partition),
       // Do not wait for a pending fetch.
       run: (progressed) =>
         unlessAborted(run(progressed), signal, () => {}).finally(() => void reader.close()),

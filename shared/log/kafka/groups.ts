@@ -101,8 +101,15 @@ export async function committedOf(store: KafkaStore, group: string): Promise<rea
   if (topic === undefined) return [];
   return Promise.all(
     Array.from({ length: store.partitions }, async (_, partition) => {
-      const { rows, position } = await readWholeCommits(store, store.connection.rowsTopic(group), partition);
-      return { topic, partition, position: position ?? 0, subjects: viewsOf(openState(partition, rows)) };
+      const loaded = await readWholeCommits(store, store.connection.rowsTopic(group), partition);
+      const { rows, position, rowsVersion } = loaded;
+      return {
+        topic,
+        partition,
+        position: position ?? 0,
+        rowsVersion,
+        subjects: viewsOf(openState(partition, rows)),
+      };
     }),
   );
 }

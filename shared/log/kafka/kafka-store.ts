@@ -2,13 +2,13 @@ import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
 import { doubling, retry, unlessAborted } from '../../lang/async.ts';
 import { isLogError, logError } from '../errors.ts';
+import type { Troubles } from '../troubles.ts';
 import type { AppendQueue } from './append-queue.ts';
 import type { KafkaConnection } from './connection.ts';
 import type { GroupOffsets } from './group-offsets.ts';
 import { errorType } from './kafka-errors.ts';
 import type { RecordCache } from './record-cache.ts';
 import type { TopicReader } from './topic-reader.ts';
-import type { Troubles } from './troubles.ts';
 
 /** Shared by the parts of an open log. */
 export type KafkaStore = {

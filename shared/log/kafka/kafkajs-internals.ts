@@ -17,7 +17,7 @@ export type RawMessage = {
   readonly timestamp: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers?: Readonly<Record<string, Buffer | string | undefined>>;
+  readonly headers?: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
   readonly isControlRecord: boolean;
   readonly batchContext: {
     readonly producerId: string;
@@ -68,6 +68,7 @@ type Broker = {
   }>;
   readonly listOffsets: (request: ListOffsetsRequest) => Promise<{
     readonly responses: readonly {
+      readonly topic: string;
       readonly partitions: readonly { readonly partition: number; readonly offset: string }[];
     }[];
   }>;

@@ -51,8 +51,15 @@ export type Lane = {
   readonly close: () => Promise<void>;
 };
 
+export type LaneStore = Pick<KafkaStore, 'connection' | 'query' | 'offsets'>;
+
 /** ms after which the broker aborts an abandoned transaction; until then it hides later records from readers. */
 const transactionTimeoutMs = 10_000;
+/**
+ * The same for the transaction that migrates all rows of a partition. It contains rows only, so it hides nothing from
+ * readers of events. A broker allows 15 minutes by default.
+ */
+export const migrationTimeoutMs = 600_000;
 /** characters; the broker's default for offset.metadata.max.bytes is 4,096 */
 const maxReason = 1_000;
 
@@ -61,7 +68,11 @@ const maxReason = 1_000;
  * it ends the open transaction of the previous owner, and makes every later commit of that owner fail. Only then
  * does it read the position and the rows, which no other process can change now.
  */
-export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf): Promise<Lane> {
+export function openLane(
+  store: LaneStore,
+  { group, topic, partition }: LaneOf,
+  transactionTimeout = transactionTimeoutMs,
+): Promise<Lane> {
   const { connection } = store;
   const input = connection.topicName(topic);
   const groupId = connection.groupId(group);
@@ -69,7 +80,7 @@ export function openLane(store: KafkaStore, { group, topic, partition }: LaneOf)
     transactionalId: connection.transactionalId(group, topic, partition),
     idempotent: true,
     maxInFlightRequests: 1,
-    transactionTimeout: transactionTimeoutMs,
+    transactionTimeout,
     allowAutoTopicCreation: false,
     createPartitioner: Partitioners.DefaultPartitioner,
     retry: { initialRetryTime: 5, maxRetryTime: 500, retries: 20 },

@@ -1,24 +1,24 @@
-import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { logError } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { eventAt } from '../fold-chunk.ts';
 import { followWithin, type RejectedRecord, type TrimmedRecords } from '../following.ts';
 import { createLifetime, createTracker } from '../log-lifetime.ts';
+import { createTroubles } from '../troubles.ts';
 import { openAppendQueue } from './append-queue.ts';
 import { atMost } from './at-most.ts';
 import { connectTo, type KafkaConnection, type KafkaConnectionOptions } from './connection.ts';
 import { createTopics, maxRecordBytes as defaultRecordBytes, planTopics } from './create-topics.ts';
+import { openRetention } from './delete-records.ts';
 import { followTopic } from './follow-topic.ts';
 import { openGroupOffsets } from './group-offsets.ts';
 import { committedOf, lagOf, stretchesOf } from './groups.ts';
 import { type KafkaStore, readBody, recordGone, untilAnswered } from './kafka-store.ts';
 import { recordOfEvent } from './messages.ts';
+import { findLogId } from './meta.ts';
 import { processGroup } from './process-group.ts';
 import { openRecordCache } from './record-cache.ts';
 import { repairGroup } from './repair-group.ts';
 import { openTopicReader, type TopicReader } from './topic-reader.ts';
-import { createTroubles } from './troubles.ts';
 import { verifyTopic } from './verify-topic.ts';
 
 export type KafkaLogOptions = KafkaConnectionOptions & {
@@ -103,7 +103,8 @@ export async function openKafkaLog({
 
     repair: (group, topic, options) => repairGroup(store, { group, topic }, options),
 
-    verify: (topic, noted = []) => verifyTopic(store, topic, noted),
+    verify: (topic, noted = [], trims = []) => verifyTopic(store, topic, noted, trims),
+    retention: openRetention(store),
 
     close: async () => {
       await lifetime.close();
@@ -166,35 +167,4 @@ async function preparePartitions(
   if (configured === undefined)
     await createTopics(connection, planTopics(connection, partitions, maxRecordBytes), { anyRetention });
   return partitions;
-}
-
-const schemaVersion = 1;
-const metaRecord = z.object({ logId: z.string(), schemaVersion: z.int() });
-
-/** The first record of the meta topic names the log. If several processes write a record, the first wins. */
-async function findLogId(store: KafkaStore, timeoutMs: number): Promise<string> {
-  const { connection, query, queue } = store;
-  const topic = connection.metaTopic;
-  const firstRecord = async (): Promise<string | undefined> => {
-    const [end] = await query.offsets(topic, 'end');
-    if (end === 0) return undefined;
-    const [fetched] = await query.fetch(topic, new Map([[0, 0]]), { waitMs: 1_000 });
-    return fetched?.records[0]?.value?.toString('utf8');
-  };
-  let record = await firstRecord();
-  if (record === undefined) {
-    const value = Buffer.from(JSON.stringify({ logId: randomUUID(), schemaVersion }));
-    const message = { key: 'log', value, partition: 0 };
-    await queue.append([{ topic, message, bytes: value.length }], timeoutMs);
-    record = await firstRecord();
-  }
-  if (record === undefined) throw logError('LogUnavailable', `${topic} cannot be read`);
-  const meta = metaRecord.parse(JSON.parse(record));
-  if (meta.schemaVersion > schemaVersion) {
-    throw logError(
-      'NewerSchema',
-      `${topic} has schema ${meta.schemaVersion}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
-    );
-  }
-  return meta.logId;
 }

@@ -46,7 +46,8 @@ export async function processGroup<Settings>(group: Group<Settings>, signal: Abo
   let wanted: ReadonlyMap<number, number> = new Map();
   const confirmed = () => membership.confirmed();
   const running: RunningPartitions<number> = runPartitions(
-    (partition: number, stop) => processPartition({ ...group, partition, confirmed, stop }),
+    (partition: number, stop) =>
+      processPartition({ ...group, troubles: store.troubles, partition, confirmed, stop }),
     signal,
     () => running.workOn(wanted),
   );

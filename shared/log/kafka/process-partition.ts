@@ -6,11 +6,13 @@ import {
   type PartitionWork,
   processPartition as processOwned,
 } from '../process-partition.ts';
+import { rowsVersionOf } from '../row-versions.ts';
 import { countRefusals } from './broker-refusal.ts';
 import { changelogRecords } from './changelog.ts';
 import { recordsLost } from './find-loss.ts';
+import { errorType } from './kafka-errors.ts';
 import { type KafkaStore, readBody } from './kafka-store.ts';
-import { type Lane, openLane } from './lane.ts';
+import { type Lane, migrationTimeoutMs, openLane } from './lane.ts';
 import { findLossOf, lookForLoss } from './loss-of-group.ts';
 import { recordOfEvent } from './messages.ts';
 import { type KafkaInput, openPartitionInput } from './partition-input.ts';
@@ -78,7 +80,7 @@ async function takeOver<Settings>(
 ): Promise<OwnedPartition<KafkaInput>> {
   const { store, fold, options, partition, stop, onTrimmed } = work;
   const at = { group: options.group, topic: fold.reads, partition };
-  const lane = await openLane(store, at);
+  const { lane, isForMigration } = await openOwn(work);
   const position = lane.position ?? 0;
   let read = lane.changelog.read ?? readFrom(position);
   /** Whether records were taken from the input and not committed yet. */
@@ -105,13 +107,15 @@ async function takeOver<Settings>(
   }
   return {
     rows: lane.changelog.rows,
+    position,
+    rowsVersion: lane.changelog.rowsVersion,
     settings: lane.changelog.stretches.at(-1)?.settings ?? null,
     next: async (waitMs) => {
       const records = await input.next(waitMs, stop);
       isInHand = records.length > 0;
       return records;
     },
-    commit: async ({ records, from, folded, settings }) => {
+    commit: async ({ records, from, folded, settings, rowsVersion }) => {
       const { next, changes, emit, rejected, stopped } = folded;
       input.taken(folded.taken);
       const now = readOn(read, records);
@@ -119,7 +123,7 @@ async function takeOver<Settings>(
       const rowsTopic = store.connection.rowsTopic(options.group);
       await lane.commit({
         records: [
-          ...changelogRecords(rowsTopic, { partition, next, read: now }, changes, stretch),
+          ...changelogRecords(rowsTopic, { partition, next, read: now, rowsVersion }, changes, stretch),
           ...[...emit, ...rejected].map((event) => recordOfEvent(store.connection, event, store.partitions)),
         ],
         next,
@@ -128,12 +132,41 @@ async function takeOver<Settings>(
       read = now;
       isInHand = false;
       onCommit();
-      return true;
+      // the next transactions have the usual time again
+      return !isForMigration;
     },
     readBodies: (positions) =>
       Promise.all(positions.map((position) => readBody(store, fold.reads, position))),
     close,
   };
+}
+
+/**
+ * Opens the lane; if its rows are of an earlier version, again with more time: all of them are one transaction. The
+ * second opening reads position and rows again, since another process may have owned the lane in between.
+ */
+async function openOwn<Settings>({
+  store,
+  fold,
+  options,
+  partition,
+  stop,
+}: AssignedWork<Settings>): Promise<{ readonly lane: Lane; readonly isForMigration: boolean }> {
+  const at = { group: options.group, topic: fold.reads, partition };
+  const lane = await openLane(store, at);
+  const { rows, rowsVersion } = lane.changelog;
+  if (rowsVersion >= rowsVersionOf(fold) || rows.length === 0 || stop.aborted)
+    return { lane, isForMigration: false };
+  await lane.close();
+  try {
+    const patient = await openLane(store, at, migrationTimeoutMs);
+    if (patient.changelog.rowsVersion < rowsVersionOf(fold)) return { lane: patient, isForMigration: true };
+    await patient.close(); // another process was first
+  } catch (error) {
+    // the operator's transaction.max.timeout.ms is shorter: few rows fit into the usual time
+    if (errorType(error) !== 'INVALID_TRANSACTION_TIMEOUT') throw error;
+  }
+  return { lane: await openLane(store, at), isForMigration: false };
 }
 
 async function begin<Settings>(

@@ -58,7 +58,7 @@ async function setBackOnce(store: KafkaStore, of: LaneOf): Promise<LossOfGroup |
       points: (lane.changelog.read?.points ?? []).filter(([offset]) => offset < next),
     };
     const rows = store.connection.rowsTopic(of.group);
-    const records = changelogRecords(rows, { partition, next, read }, new Map(), null);
+    const records = changelogRecords(rows, { partition, next, read, rowsVersion: null }, new Map(), null);
     await lane.commit({ records, next, stopped: null });
     return loss;
   } finally {

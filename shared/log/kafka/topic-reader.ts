@@ -14,6 +14,8 @@ export type FetchedPartition = {
   readonly stable: number;
   /** First free offset; counts records of open transactions. */
   readonly end: number;
+  /** No offset up to `next` is missing: compaction has removed nothing here. */
+  readonly isDense: boolean;
 };
 
 export type TopicReader = {
@@ -114,11 +116,11 @@ async function fetchPartitions(
     fetched.map(async (result) => {
       const at = from.get(result.partition)!;
       if (result.next > at || result.stable <= at) return result;
-      if (from.size === 1) return { ...result, next: at + 1 };
+      if (from.size === 1) return { ...result, next: at + 1, isDense: false };
       const fromHere = new Map([[result.partition, at]]);
       const [alone] = await fetchOnce(cluster, topic, fromHere, { ...limits, waitMs: 0 });
       if (alone === undefined) return result;
-      return alone.next === at && alone.stable > at ? { ...alone, next: at + 1 } : alone;
+      return alone.next === at && alone.stable > at ? { ...alone, next: at + 1, isDense: false } : alone;
     }),
   );
 }
@@ -194,5 +196,6 @@ function fetchedPartition(
     next: last === undefined ? from : Number(last.offset) + 1,
     stable: Number(lastStableOffset),
     end: Number(highWatermark),
+    isDense: within.every(({ offset }, index) => Number(offset) === from + index),
   };
 }

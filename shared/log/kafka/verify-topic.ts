@@ -1,8 +1,8 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { ChainHead, VerifiedChain } from '../chain.ts';
-import { openVerifier, otherChain, type Witness } from '../verify-chain.ts';
+import { beginAt, openVerifier, otherChain, untoldTrim, type Witness } from '../verify-chain.ts';
 import { readChangelog } from './changelog.ts';
-import { talking } from './kafka-errors.ts';
+import { groupNames } from './group-names.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import { chainedRecord } from './messages.ts';
 
@@ -17,6 +17,7 @@ export async function verifyTopic(
   store: KafkaStore,
   topic: Topic,
   noted: readonly ChainHead[],
+  trims: readonly ChainHead[],
 ): Promise<readonly VerifiedChain[]> {
   const known = [
     ...(await knownByGroups(store, topic)),
@@ -36,7 +37,11 @@ export async function verifyTopic(
   for (const [partition, start] of starts.entries()) {
     const knownHere = known.filter((link) => link.partition === partition);
     verified.push(
-      await verifyPartition(store, { topic, partition, start, end: ends[partition]! }, knownHere),
+      await verifyPartition(
+        store,
+        { topic, partition, start, end: ends[partition]! },
+        { known: knownHere, trims },
+      ),
     );
   }
   return verified;
@@ -53,14 +58,17 @@ type Span = {
 async function verifyPartition(
   store: KafkaStore,
   { topic, partition, start, end }: Span,
-  known: readonly Known[],
+  { known, trims }: { readonly known: readonly Known[]; readonly trims: readonly ChainHead[] },
 ): Promise<VerifiedChain> {
-  const begins = new Set([start, ...known.map(({ from }) => from).filter((from) => from >= start)]);
+  const trim = trims.find((one) => one.topic === topic && one.partition === partition && one.to === start);
+  const origin = trim?.from ?? start;
+  const begins = new Set([origin, ...known.map(({ from }) => from).filter((from) => from >= start)]);
   const chains = [...begins].map((from) => ({
     from,
     verifier: openVerifier(
       { topic, partition, from },
       known.filter((link) => link.from === from),
+      beginAt({ topic, partition, from }, start, trims),
     ),
   }));
   const name = store.connection.topicName(topic);
@@ -76,33 +84,23 @@ async function verifyPartition(
     at = fetched.next;
   }
   const [whole, ...others] = chains.map(({ verifier }) => verifier.end(Math.min(at, end)));
-  // A chain that begins in trimmed records cannot be recomputed.
-  const trimmed = known.find(({ from, who }) => from < start && who === 'the head that was noted');
+  // A chain that begins in removed records goes on from a recorded trim; without one, it cannot be recomputed.
+  const trimmed = known.find(
+    ({ from, who }) => from < start && from !== origin && who === 'the head that was noted',
+  );
   const broken =
+    (trim === undefined && start > 0 ? untoldTrim(0, start) : undefined) ??
     [whole!, ...others].find((chain) => chain.broken !== undefined)?.broken ??
     (trimmed &&
       otherChain({ topic, partition, from: trimmed.from, to: trimmed.at, head: trimmed.link }, start));
   return broken === undefined ? whole! : { ...whole!, broken };
 }
 
-/** The links of all groups that read the topic. Candidates are all groups with a topic of rows. */
+/** The links of all groups that read the topic. */
 async function knownByGroups(store: KafkaStore, topic: Topic): Promise<readonly Known[]> {
   const { connection } = store;
-  const [before, after] = connection.rowsTopic('\u0000').split('\u0000') as [string, string];
-  const names = await talking('listing topics', async () => {
-    const admin = connection.kafka.admin();
-    try {
-      await admin.connect();
-      return await admin.listTopics();
-    } finally {
-      await admin.disconnect().catch(() => undefined);
-    }
-  });
-  const groups = names
-    .filter((name) => name.startsWith(before) && name.endsWith(after))
-    .map((name) => name.slice(before.length, -after.length));
   const known: Known[] = [];
-  for (const group of groups) {
+  for (const group of await groupNames(store)) {
     const name = connection.topicName(topic);
     const committed = (await store.offsets.committed(connection.groupId(group), [name])).get(name) ?? [];
     if (committed.every(({ position }) => position === null)) continue;

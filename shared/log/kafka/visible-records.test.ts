@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RawMessage } from './kafkajs-internals.ts';
-import { visibleRecords } from './visible-records.ts';
+import { fillerHeader, visibleRecords } from './visible-records.ts';
 
 const message = (offset: number, producerId: string | null, control?: 'commit' | 'abort'): RawMessage => ({
   offset: String(offset),
@@ -46,4 +46,9 @@ test('a key that looks like a marker is an ordinary key', () => {
   const odd = { ...message(1, 'a'), key: Buffer.from([0, 0, 0, 0]) };
   const messages = [message(0, 'a'), odd, message(2, 'a'), message(3, 'a', 'abort')];
   expect(offsets(visibleRecords(messages, [{ producerId: 'a', firstOffset: '0' }]))).toEqual([]);
+});
+
+test('fillers are hidden', () => {
+  const filler = { ...message(1, null), headers: { [fillerHeader]: Buffer.from('') } };
+  expect(offsets(visibleRecords([message(0, null), filler, message(2, null)], null))).toEqual([0, 2]);
 });

@@ -4,7 +4,13 @@ import type { AbortedTransaction, RawMessage } from './kafkajs-internals.ts';
 const abortMarker = Buffer.from([0, 0, 0, 0]);
 
 /**
- * The committed records of a fetch, without markers and records of aborted transactions. The broker lists the aborted
+ * The header of a filler. A restore writes fillers where the log that was backed up had markers and aborted records, so
+ * that every record has its offset again.
+ */
+export const fillerHeader = 'clawloop-filler';
+
+/**
+ * The committed records of a fetch, without markers, fillers and records of aborted transactions. The broker lists the aborted
  * transactions in the fetched range; each ends at its producer's abort marker. (The filter of kafkajs starts at most
  * one aborted transaction per record, and so passes records of the next transaction.)
  */
@@ -17,7 +23,7 @@ export function visibleRecords(
     .sort((a, b) => a.from - b.from);
   const aborted = new Set<string>();
   let next = 0;
-  return messages.filter(({ offset, key, isControlRecord, batchContext }) => {
+  return messages.filter(({ offset, key, headers, isControlRecord, batchContext }) => {
     const { producerId, inTransaction } = batchContext;
     while (next < waiting.length && waiting[next]!.from <= Number(offset)) {
       aborted.add(waiting[next]!.producerId);
@@ -27,6 +33,6 @@ export function visibleRecords(
       if (key?.subarray(0, 4).equals(abortMarker)) aborted.delete(producerId);
       return false;
     }
-    return !(inTransaction && aborted.has(producerId));
+    return !(inTransaction && aborted.has(producerId)) && headers?.[fillerHeader] === undefined;
   });
 }

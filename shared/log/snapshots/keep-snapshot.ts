@@ -16,6 +16,8 @@ type Options<State> = {
   readonly isCaughtUp: () => boolean;
   /** Records since the last one that make a new one worth it. */
   readonly records?: number;
+  /** ms for the last one; a large state takes longer */
+  readonly closeMs?: number;
   readonly onFailure: (error: unknown) => void;
 };
 
@@ -30,7 +32,16 @@ const CLOSE_LIMIT_MS = 500;
 
 /** Stores the state of a view from time to time, and at the end. */
 export function keepSnapshot<State>(options: Options<State>): { readonly close: () => Promise<void> } {
-  const { snapshots, kind, upTo, state, isCaughtUp, records = 5_000, onFailure } = options;
+  const {
+    snapshots,
+    kind,
+    upTo,
+    state,
+    isCaughtUp,
+    records = 5_000,
+    closeMs = CLOSE_LIMIT_MS,
+    onFailure,
+  } = options;
   let stored = { count: countOf(options.stored ?? {}), at: performance.now() };
   let saving: Promise<void> = Promise.resolve();
   let isSaving = false;
@@ -66,7 +77,7 @@ export function keepSnapshot<State>(options: Options<State>): { readonly close: 
         await saving;
         if (countOf(upTo()) > stored.count) await save();
       };
-      return withDeadline(last(), CLOSE_LIMIT_MS, () => {});
+      return withDeadline(last(), closeMs, () => {});
     },
   };
 }

@@ -7,7 +7,7 @@ const readPartition = z.object({ from: z.int(), to: z.int(), last: z.string().nu
 export type ReadPartition = Readonly<z.output<typeof readPartition>>;
 
 /** By topic, then by partition. `from`: the first offset that the log had. */
-const readTopics = z.partialRecord(z.enum(topics), z.array(readPartition).readonly());
+export const readTopics = z.partialRecord(z.enum(topics), z.array(readPartition).readonly());
 export type ReadTopics = Readonly<z.output<typeof readTopics>>;
 
 /** Says which state it is, so that another one is never taken for it. */

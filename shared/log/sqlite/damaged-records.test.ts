@@ -76,7 +76,7 @@ async function foldAll(log: EventLog) {
       if (event.type === 'turn.skipped') copies.push((event.data as TurnSkipped['data']).turnId);
       else letters.push(letterOf(event.data));
     };
-    const following = log.follow(topic, {}, onRecord, enough.signal);
+    const following = log.follow(topic, {}, onRecord, { signal: enough.signal });
     await following.caughtUp;
     enough.abort();
     await following.done;

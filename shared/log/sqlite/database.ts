@@ -7,6 +7,10 @@ import { logError } from '../errors.ts';
 
 /** 2: offsets are counted in `runs`, and records are chained. */
 const schemaVersion = 2;
+/** The version of a file whose first records were trimmed: earlier programs would take these for lost. */
+export const trimmedVersion = 3;
+/** The version of a file with rows above version 1: earlier programs would read them as if they were of version 1. */
+export const migratedVersion = 4;
 const defaultPartitions = 3;
 const maxPartitions = 256;
 /** per partition: a record's key has 40 bits for its offset */
@@ -31,6 +35,10 @@ const schema = `
     since INTEGER NOT NULL, -- first offset that the chain covers
     link TEXT NOT NULL -- the last one
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS trims (
+    run INTEGER PRIMARY KEY,
+    start INTEGER NOT NULL -- first kept offset; rows before it wait for their removal
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS subscriptions (
     id INTEGER PRIMARY KEY, grp TEXT NOT NULL, topic INTEGER NOT NULL REFERENCES topics, UNIQUE (grp, topic)
   ) STRICT;
@@ -51,7 +59,19 @@ const schema = `
     subscription INTEGER NOT NULL, partition INTEGER NOT NULL, start INTEGER NOT NULL, settings TEXT NOT NULL,
     PRIMARY KEY (subscription, partition, start)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS row_versions ( -- of partitions whose rows are above version 1
+    subscription INTEGER NOT NULL, partition INTEGER NOT NULL, version INTEGER NOT NULL,
+    PRIMARY KEY (subscription, partition)
+  ) STRICT, WITHOUT ROWID;
 `;
+
+/** Raises the version of a file, so that earlier programs refuse it. Call inside a transaction. */
+export function raiseVersion(db: DatabaseSync, version: number): void {
+  db.prepare(`UPDATE meta SET value = ? WHERE name = 'schemaVersion' AND CAST(value AS INTEGER) < ?`).run(
+    String(version),
+    version,
+  );
+}
 
 export type LogDatabase = {
   readonly db: DatabaseSync;
@@ -68,6 +88,8 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     // FULL: a commit is on the disk, not only in the system's cache, before it returns. An answer that was
     // reported as recorded and a checkpoint that was renamed into place then outlive a power cut too; group
     // commit spreads the cost of the flush.
+    // Lets a new file shrink after a trim; it has no effect on a file that has tables.
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     db.exec('BEGIN IMMEDIATE');
     db.exec(schema);
@@ -92,8 +114,8 @@ export function openDatabase(file: string, askedPartitions: number | undefined):
     }
     addLinks(db);
     const put = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
-    for (const [name, value] of Object.entries({ schemaVersion, logId, partitions }))
-      put.run(name, String(value));
+    const values = { schemaVersion: Math.max(schemaVersion, version), logId, partitions };
+    for (const [name, value] of Object.entries(values)) put.run(name, String(value));
     for (const topic of topics) db.prepare('INSERT OR IGNORE INTO topics (name) VALUES (?)').run(topic);
     const topicIds = new Map(
       db
@@ -129,7 +151,8 @@ export function openReadOnly(file: string): LogDatabase {
     const topicIds = new Map(
       read('SELECT id, name FROM topics').map(({ id, name }) => [String(name), Number(id)] as const),
     );
-    if (version < schemaVersion || !topics.every((topic) => topicIds.has(topic)))
+    const hasTrims = read("SELECT 1 FROM sqlite_master WHERE name = 'trims'").length > 0;
+    if (version < schemaVersion || !hasTrims || !topics.every((topic) => topicIds.has(topic)))
       throw logError(
         'LogMismatch',
         `${file} is of an earlier version: start this version of ClawLoop on it once, which updates it`,
@@ -144,10 +167,10 @@ export function openReadOnly(file: string): LogDatabase {
 }
 
 function refuseNewer(file: string, version: number): void {
-  if (version > schemaVersion)
+  if (version > migratedVersion)
     throw logError(
       'NewerSchema',
-      `${file} has schema ${version}; this version of ClawLoop knows up to ${schemaVersion}: update it`,
+      `${file} has schema ${version}; this version of ClawLoop knows up to ${migratedVersion}: update it`,
     );
 }
 

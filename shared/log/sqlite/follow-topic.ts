@@ -9,6 +9,8 @@ export function followTopic(store: Store, options: FollowOptions): Following {
   const { topic, from, wants, signal } = options;
   const next = Array.from({ length: store.partitions }, (_, partition) => from[partition] ?? 0);
 
+  const stopped = new Set<number>();
+
   const fetch = (partition: number) =>
     store.call('fetch', { topic, partition, from: next[partition]!, ...chunk });
   const skim = (partition: number) =>
@@ -21,18 +23,19 @@ export function followTopic(store: Store, options: FollowOptions): Following {
     const [found] = await store.call('read', { topic, positions: [{ partition, offset }] });
     return found?.body;
   };
-  const pass = (partition: number, { offset, time }: Passed, body: string | undefined): void => {
-    if (body !== undefined) deliver(options, { partition, offset }, { body, time });
-    next[partition] = offset + 1;
+  /** False: the partition stops before this record. */
+  const pass = (partition: number, { offset, time }: Passed, body: string | undefined): boolean => {
+    const isPassed = body === undefined || deliver(options, { partition, offset }, { body, time });
+    if (isPassed) next[partition] = offset + 1;
+    else stopped.add(partition);
+    return isPassed;
   };
-  const passAll = (partition: number, records: readonly StoredRecord[]): void => {
-    for (const record of records) {
-      if (signal.aborted) return;
-      pass(partition, record, record.body);
-    }
+  const passAll = (partition: number, records: readonly StoredRecord[]): boolean => {
+    for (const record of records) if (signal.aborted || !pass(partition, record, record.body)) return false;
+    return true;
   };
 
-  const readAll = async (partition: number): Promise<void> => passAll(partition, await fetch(partition));
+  const readAll = async (partition: number): Promise<void> => void passAll(partition, await fetch(partition));
   const readOfTypes = async (partition: number, types: readonly string[]): Promise<void> => {
     const to = store.ends(topic)[partition]!;
     const { records, next: after } = await store.call('select', {
@@ -42,14 +45,12 @@ export function followTopic(store: Store, options: FollowOptions): Following {
       to,
       types,
     });
-    passAll(partition, records);
-    if (!signal.aborted) next[partition] = after;
+    if (passAll(partition, records) && !signal.aborted) next[partition] = after;
   };
   const readChosen = async (partition: number): Promise<void> => {
     for (const record of await skim(partition)) {
       const body = await wantedBody(partition, record);
-      if (signal.aborted) return;
-      pass(partition, record, body);
+      if (signal.aborted || !pass(partition, record, body)) return;
     }
   };
   const readSome = (partition: number): Promise<void> => {
@@ -60,12 +61,14 @@ export function followTopic(store: Store, options: FollowOptions): Following {
   const run = async (progressed: () => void): Promise<void> => {
     while (!signal.aborted) {
       const ends = store.ends(topic);
-      const behind = next.flatMap((offset, partition) => (offset < ends[partition]! ? [partition] : []));
+      const isBehind = (offset: number, partition: number) =>
+        !stopped.has(partition) && offset < ends[partition]!;
+      const behind = next.flatMap((offset, partition) => (isBehind(offset, partition) ? [partition] : []));
       progressed();
       if (behind.length === 0) {
         await nextEnds(
           store,
-          () => store.ends(topic).some((end, partition) => end > next[partition]!),
+          () => store.ends(topic).some((end, partition) => !stopped.has(partition) && end > next[partition]!),
           signal,
         );
         continue;
@@ -82,6 +85,7 @@ export function followTopic(store: Store, options: FollowOptions): Following {
       partitions: store.partitions,
       ends: () => store.call('ends', { topic }),
       next: (partition) => next[partition]!,
+      hasStopped: (partition) => stopped.has(partition),
       run: (progressed) => Promise.race([run(progressed), store.broken]),
     },
     signal,

@@ -1,7 +1,8 @@
 import type { Topic } from '../../events/define-event.ts';
 import { defined } from '../../lang/defined.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
-import type { LogDatabase } from './database.ts';
+import { FIRST_ROWS } from '../row-versions.ts';
+import { type LogDatabase, migratedVersion, raiseVersion } from './database.ts';
 import type { PackedRecord } from './packing.ts';
 import type { Commit, Lease, LoadedPartition, StoredPartition, StoredRow } from './protocol.ts';
 import type { Records } from './records.ts';
@@ -22,6 +23,8 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
       if (leased === undefined) return null;
       return {
         position: leased.position as number,
+        rowsVersion:
+          (statements.version.get(subscription, partition)?.version as number | undefined) ?? FIRST_ROWS,
         settings:
           (statements.lastStretch.get(subscription, partition)?.settings as string | undefined) ?? null,
       };
@@ -58,6 +61,10 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
       onStep('rows');
       if (commit.settings !== null)
         statements.putStretch.run(subscription, partition, commit.from, commit.settings);
+      if (commit.rowsVersion !== null) {
+        statements.putVersion.run(subscription, partition, commit.rowsVersion);
+        raiseVersion(db, migratedVersion);
+      }
       records.append(packed);
       onStep('records');
       return true;
@@ -83,6 +90,7 @@ export function openGroups({ db, partitions }: LogDatabase, records: Records, on
         topic: rows[0]!.topic as Topic,
         partition: rows[0]!.partition as number,
         position: rows[0]!.position as number,
+        rowsVersion: (rows[0]!.version as number | null) ?? FIRST_ROWS,
         rows: rows
           .filter(({ key }) => key !== null)
           .map(({ subject, key, row }) => [subject as string, key as string, row as string] as const),
@@ -113,6 +121,10 @@ function prepareStatements(db: LogDatabase['db']) {
     ),
     lastStretch: db.prepare(`SELECT settings FROM stretches
     WHERE subscription = ? AND partition = ? ORDER BY start DESC LIMIT 1`),
+    version: db.prepare('SELECT version FROM row_versions WHERE subscription = ? AND partition = ?'),
+    putVersion: db.prepare(
+      'INSERT OR REPLACE INTO row_versions (subscription, partition, version) VALUES (?, ?, ?)',
+    ),
     stretchesOf: db.prepare(`SELECT t.name AS topic, partition, start, settings FROM stretches
     JOIN subscriptions s ON s.id = subscription JOIN topics t ON t.id = s.topic
     WHERE s.grp = ? ORDER BY t.id, partition, start`),
@@ -120,8 +132,10 @@ function prepareStatements(db: LogDatabase['db']) {
     JOIN subscriptions s ON s.id = subscription JOIN topics t ON t.id = s.topic
     WHERE s.grp = ? ORDER BY t.id, partition`),
     // A single statement reads a single commit, so positions and rows match.
-    committedOf: db.prepare(`SELECT t.name AS topic, sh.partition, position, subject, key, row FROM shares sh
+    committedOf: db.prepare(`SELECT t.name AS topic, sh.partition, position, version, subject, key, row
+    FROM shares sh
     JOIN subscriptions s ON s.id = sh.subscription JOIN topics t ON t.id = s.topic
+    LEFT JOIN row_versions v ON v.subscription = sh.subscription AND v.partition = sh.partition
     LEFT JOIN rows r ON r.subscription = sh.subscription AND r.partition = sh.partition
     WHERE s.grp = ? ORDER BY t.id, sh.partition, subject, key`),
   };

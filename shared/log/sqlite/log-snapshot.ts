@@ -9,6 +9,7 @@ import type { ChainHead } from '../chain.ts';
 import { logError } from '../errors.ts';
 import { type LogDatabase, openReadOnly } from './database.ts';
 import { openRecords } from './records.ts';
+import { openTrims } from './trims.ts';
 
 type CopyOptions = {
   readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void;
@@ -48,7 +49,7 @@ export function openSnapshot(folder: string): LogSnapshot {
   const { bytes } = db
     .prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()')
     .get() as { readonly bytes: number };
-  const records = openRecords(database);
+  const records = openRecords(database, openTrims(database));
   const heads = topics.flatMap((topic) =>
     records
       .chains(topic)
@@ -69,7 +70,7 @@ function* eventsOf(
   topic: Topic,
   types: ReadonlySet<string>,
 ): Generator<ClawLoopEvent> {
-  const records = openRecords(database);
+  const records = openRecords(database, openTrims(database));
   for (let partition = 0; partition < database.partitions; partition += 1)
     for (let from = 0; ; ) {
       const page = records.skim(topic, partition, from, RECORDS);

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FeedbackGiven } from '../../events/feedback-given.ts';
 import { isLogError } from '../errors.ts';
+import type { Fold } from '../fold.ts';
 import { openSqliteLog } from './open-sqlite-log.ts';
 
 let folder: string;
@@ -36,6 +37,43 @@ test('a file of a newer version is left unchanged', async () => {
   db.exec("UPDATE meta SET value = '99' WHERE name = 'schemaVersion'");
   db.close();
   await expect(openSqliteLog({ folder })).rejects.toSatisfy(named('NewerSchema'));
+});
+
+test('a file whose rows were migrated is refused by programs that know no versions of rows', async () => {
+  const file = join(folder, 'log.sqlite');
+  const storedVersion = () => {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const version = db.prepare("SELECT value FROM meta WHERE name = 'schemaVersion'").get()!.value;
+    db.close();
+    return version;
+  };
+  const fold = async (migrations: Fold['migrations'] = []) => {
+    const log = await openSqliteLog({ folder });
+    const stop = new AbortController();
+    const on = () => ({ changes: [], emit: [] });
+    const options = { group: 'g', settings: null };
+    const done = log.process(
+      { name: 'g', reads: 'turns', writes: 'turns', on, migrations },
+      options,
+      stop.signal,
+    );
+    const versions = async () => (await log.committed('g')).map(({ rowsVersion }) => rowsVersion);
+    await expect
+      .poll(versions, { timeout: 20_000, interval: 10 })
+      .toEqual([0, 1, 2].map(() => 1 + migrations.length));
+    stop.abort();
+    await done;
+    await log.close();
+  };
+  await fold();
+  expect(storedVersion()).toBe('2');
+  const db = new DatabaseSync(file);
+  db.exec('DROP TABLE row_versions'); // as an earlier release left it
+  db.close();
+  await fold();
+  expect(storedVersion()).toBe('2');
+  await fold([() => []]);
+  expect(storedVersion()).toBe('4');
 });
 
 test('a body with repeated text takes little space', async () => {

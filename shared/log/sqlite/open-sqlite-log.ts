@@ -8,11 +8,13 @@ import type { CommittedPartition, EventLog } from '../event-log.ts';
 import { eventAt, openState, viewsOf } from '../fold-chunk.ts';
 import { followWithin, type LostRecords, type RejectedRecord, type TrimmedRecords } from '../following.ts';
 import { createLifetime } from '../log-lifetime.ts';
+import { createTroubles } from '../troubles.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
 import { parsedRows } from './process-partition.ts';
 import { columnsOf, graceMs, monotonicMs } from './protocol.ts';
 import { recordOf } from './record-of.ts';
+import { openRetention } from './retention.ts';
 import { openStore, type Store } from './store.ts';
 import { verifyTopic } from './verify-topic.ts';
 
@@ -60,6 +62,7 @@ export async function openSqliteLog({
   const store = await openStore({ file, folder, partitions, sessionTimeoutMs, stepsModule });
   for (const lost of store.lost) onLost(lost);
   const lifetime = createLifetime();
+  const troubles = createTroubles();
 
   return {
     logId: store.logId,
@@ -82,7 +85,7 @@ export async function openSqliteLog({
 
     process: async (fold, options, signal) => {
       lifetime.requireOpen();
-      const processing = { store, fold, options, deliveryTimeoutMs, onRejected, onTrimmed };
+      const processing = { store, troubles, fold, options, deliveryTimeoutMs, onRejected, onTrimmed };
       await lifetime.track(processGroup(processing, lifetime.orClosed(signal)));
     },
 
@@ -91,17 +94,18 @@ export async function openSqliteLog({
     read: (topic, at) => readEvent(store, topic, at),
 
     ends: (topic) => store.call('ends', { topic }),
-    starts: async () => Array(store.partitions).fill(0),
+    starts: (topic) => store.call('starts', { topic }),
+    retention: openRetention(store, deliveryTimeoutMs),
     hasDenseOffsets: true,
     lag: (group) => store.call('lag', { group }),
-    troubles: () => [],
+    troubles: troubles.of,
     stretches: (group) => store.call('stretches', { group }),
     committed: (group) => readCommitted(store, group),
 
     // Positions and records are in one file, and no offset is used twice.
     repair: () => Promise.resolve([]),
 
-    verify: (topic, noted = []) => verifyTopic(store, topic, noted),
+    verify: (topic, noted = [], trims = []) => verifyTopic(store, topic, noted, trims),
 
     close: async () => {
       await lifetime.close();

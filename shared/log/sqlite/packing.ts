@@ -21,11 +21,12 @@ export function pack({ topic, partition, type, subject, body }: RecordColumns): 
     partition: partition[index]!,
     type: type[index]!,
     subject: subject[index]!,
-    body: packed(body[index]!),
+    body: packedBody(body[index]!),
   }));
 }
 
-function packed(body: NewRecord['body']): NewRecord['body'] {
+/** A body as its row holds it. */
+export function packedBody(body: NewRecord['body']): NewRecord['body'] {
   if (body.length > compressAbove) return zstdCompressSync(body, compression);
   return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
 }

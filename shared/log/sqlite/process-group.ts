@@ -4,6 +4,7 @@ import type { ProcessOptions } from '../event-log.ts';
 import type { Fold } from '../fold.ts';
 import type { RejectedRecord, TrimmedRecords } from '../following.ts';
 import { runPartitions } from '../running-partitions.ts';
+import type { Troubles } from '../troubles.ts';
 import { processPartition } from './process-partition.ts';
 import type { Lease } from './protocol.ts';
 import type { Store } from './store.ts';
@@ -12,6 +13,7 @@ type Group<Settings> = {
   readonly store: Store;
   readonly fold: Fold<Settings>;
   readonly options: ProcessOptions<Settings>;
+  readonly troubles: Troubles;
   readonly deliveryTimeoutMs: number;
   readonly onRejected: (rejected: RejectedRecord) => void;
   readonly onTrimmed: (trimmed: TrimmedRecords) => void;

@@ -79,6 +79,8 @@ function hold<Settings>(
   let ahead = fetch(position);
   return {
     rows,
+    position,
+    rowsVersion: loaded.rowsVersion,
     settings: loaded.settings,
     next: async (waitMs) => {
       const records = await ahead;
@@ -120,7 +122,7 @@ function reportGaps<Settings>(
 function commit<Settings>(
   { store, lease, deliveryTimeoutMs }: LeasedWork<Settings>,
   from: number,
-  { folded: { next, changes, emit, rejected, stopped }, settings }: FoldedStep<StoredRecord>,
+  { folded: { next, changes, emit, rejected, stopped }, settings, rowsVersion }: FoldedStep<StoredRecord>,
 ): Promise<boolean> {
   const rows = [...changes].flatMap(([subject, of]) =>
     [...of].map(([key, row]): StoredChange => [subject, key, row === undefined ? null : JSON.stringify(row)]),
@@ -135,6 +137,7 @@ function commit<Settings>(
       changes: rows,
       records: columnsOf(records),
       settings,
+      rowsVersion,
       stopped,
       deadline: monotonicMs() + deliveryTimeoutMs,
     },

@@ -3,6 +3,7 @@ import type { Position } from '../../events/position.ts';
 import type { ChainedRecord } from '../chain.ts';
 import type { GroupLag, SettingsStretch } from '../event-log.ts';
 import type { LostRecords } from '../following.ts';
+import type { GroupPosition } from '../retention.ts';
 
 /**
  * A record to append. `body` is its JSON, as text or as UTF-8 bytes that fill their buffer: the buffer is
@@ -43,6 +44,15 @@ export type StoredRecord = {
 /** A record as stored in its row; `link`: the chain's link after it, if it ended an append. */
 export type StoredLink = ChainedRecord & { readonly link: string | null };
 
+/** A record without its body. `isLinked`: an append ended with it, so the chain's link after it is stored. */
+export type StoredPlace = {
+  readonly offset: number;
+  /** ms since 1970 */
+  readonly time: number;
+  readonly bytes: number;
+  readonly isLinked: boolean;
+};
+
 /** The offsets that a partition's chain covers, `to` excluded, and its last link. */
 export type StoredChain = { readonly from: number; readonly to: number; readonly link: string };
 
@@ -77,6 +87,8 @@ export type StoredRow = readonly [subject: string, key: string, row: string];
 
 export type LoadedPartition = {
   readonly position: number;
+  /** version of the rows */
+  readonly rowsVersion: number;
   /** JSON of the settings of the last stretch. */
   readonly settings: string | null;
 };
@@ -86,6 +98,7 @@ export type StoredPartition = {
   readonly topic: Topic;
   readonly partition: number;
   readonly position: number;
+  readonly rowsVersion: number;
   readonly rows: readonly StoredRow[];
 };
 
@@ -97,6 +110,8 @@ export type Commit = {
   readonly records: RecordColumns;
   /** JSON of the settings from `from` on, if they changed; otherwise null. */
   readonly settings: string | null;
+  /** Version of all rows after the commit; null: as before. */
+  readonly rowsVersion: number | null;
   /** Why the partition stops at `to`. */
   readonly stopped: string | null;
 };
@@ -126,6 +141,20 @@ export type Calls = {
     request: { topic: Topic; partition: number; from: number; maxRecords: number };
     response: readonly StoredLink[];
   };
+  readonly starts: { request: { topic: Topic }; response: readonly number[] };
+  readonly readers: { request: { topic: Topic }; response: readonly GroupPosition[] };
+  readonly measure: {
+    request: { topic: Topic; partition: number; from: number; maxRecords: number };
+    response: readonly StoredPlace[];
+  };
+  readonly cut: { request: { topic: Topic; at: Position; deadline: number }; response: null };
+  /** Removes some trimmed rows. The number of them; 0: none are left. */
+  readonly remove: {
+    request: { topic: Topic; partition: number; deadline: number };
+    response: number;
+  };
+  /** Gives some free pages back. Whether there are more. */
+  readonly shrink: { request: { deadline: number }; response: boolean };
   readonly join: { request: { group: string; topic: Topic }; response: { member: string } };
   readonly leave: { request: { member: string }; response: null };
   /** null: the lease is no longer valid. */

@@ -12,6 +12,7 @@ import type {
   StoredLink,
   StoredRecord,
 } from './protocol.ts';
+import type { Trims } from './trims.ts';
 
 /** Records per call that are read one at a time after damage. */
 const maxSingleReads = 100;
@@ -29,7 +30,7 @@ type PartitionEnd = { readonly topic: Topic; readonly partition: number; readonl
 export type Records = ReturnType<typeof openRecords>;
 
 /** The append-only table. Call `append` in a transaction, between `begin` and `seal`; the other calls need none. */
-export function openRecords({ db, partitions, topicIds }: LogDatabase) {
+export function openRecords({ db, partitions, topicIds }: LogDatabase, trims: Pick<Trims, 'startOf'>) {
   const statements = prepareStatements(db);
   const runId = (topic: Topic, partition: number) => topicIds.get(topic)! * 256 + partition;
   const startOf = (topic: Topic, partition: number) => runId(topic, partition) * offsets;
@@ -41,11 +42,12 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
 
   return {
     ...openAppends(statements, runId),
-    ...openReads(statements, startOf),
+    ...openReads(statements, startOf, trims),
     /** Records as they are stored, with their links: for verifying the chain. */
     fetchStored: (topic: Topic, partition: number, from: number, maxRecords: number): StoredLink[] => {
       const start = startOf(topic, partition);
-      return statements.linked.all(start + from, start + offsets, maxRecords).map((row) => ({
+      const first = start + Math.max(from, trims.startOf(topic, partition));
+      return statements.linked.all(first, start + offsets, maxRecords).map((row) => ({
         offset: (row.k as number) % offsets,
         time: row.time as number,
         type: row.type as string,
@@ -70,7 +72,7 @@ export function openRecords({ db, partitions, topicIds }: LogDatabase) {
         }).flat(),
       ),
     read: (topic: Topic, { partition, offset }: Position): StoredRecord | null => {
-      if (partition >= partitions) return null;
+      if (partition >= partitions || offset < trims.startOf(topic, partition)) return null;
       return readOne(statements, startOf(topic, partition) + offset) ?? null;
     },
     ends: (topic: Topic): number[] =>
@@ -132,7 +134,14 @@ function openAppends(
 
 type FetchLimits = { readonly maxRecords: number; readonly maxBytes: number };
 
-function openReads(statements: Statements, startOf: (topic: Topic, partition: number) => number) {
+function openReads(
+  statements: Statements,
+  startOf: (topic: Topic, partition: number) => number,
+  trims: Pick<Trims, 'startOf'>,
+) {
+  /** Trimmed records are not read, although their rows may still be there. */
+  const kept = (topic: Topic, partition: number, from: number): number =>
+    Math.max(from, trims.startOf(topic, partition));
   /** Reading a range fails if a page of it is damaged: then read each record separately. */
   const orOneByOne = <Found>(
     readRange: () => Found[],
@@ -164,10 +173,11 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
     fetch: (
       topic: Topic,
       partition: number,
-      from: number,
+      after: number,
       { maxRecords, maxBytes }: FetchLimits,
     ): StoredRecord[] => {
       const start = startOf(topic, partition);
+      const from = kept(topic, partition, after);
       const readRange = () => {
         const records: StoredRecord[] = [];
         let bytes = 0;
@@ -182,8 +192,9 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
       return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
     /** Up to `maxRecords`, long ones without their bodies. */
-    skim: (topic: Topic, partition: number, from: number, maxRecords: number): SkimmedRecord[] => {
+    skim: (topic: Topic, partition: number, after: number, maxRecords: number): SkimmedRecord[] => {
       const start = startOf(topic, partition);
+      const from = kept(topic, partition, after);
       const readRange = () =>
         statements.headings.all(start + from, start + offsets, maxRecords).map((row) => ({
           offset: (row.k as number) % offsets,
@@ -195,8 +206,9 @@ function openReads(statements: Statements, startOf: (topic: Topic, partition: nu
       return orOneByOne(readRange, { start, from, maxRecords }, (record) => record);
     },
     /** A damaged record has no type, and is selected. */
-    select: ({ topic, partition, from, to: end, types }: Selection): Selected => {
+    select: ({ topic, partition, from: after, to: end, types }: Selection): Selected => {
       const start = startOf(topic, partition);
+      const from = kept(topic, partition, after);
       const to = Math.min(end, from + SCANNED_RECORDS);
       let next = to;
       const readRange = () => {

@@ -1,6 +1,6 @@
 import type { Topic } from '../../events/define-event.ts';
 import type { ChainHead, VerifiedChain } from '../chain.ts';
-import { notedWitnesses, openVerifier, otherChain } from '../verify-chain.ts';
+import { beginAt, notedWitnesses, openVerifier, otherChain, untoldTrim } from '../verify-chain.ts';
 import type { StoredLink } from './protocol.ts';
 import type { Store } from './store.ts';
 
@@ -13,10 +13,11 @@ export async function verifyTopic(
   store: Store,
   topic: Topic,
   noted: readonly ChainHead[],
+  trims: readonly ChainHead[],
 ): Promise<readonly VerifiedChain[]> {
   const verified: VerifiedChain[] = [];
   for (let partition = 0; partition < store.partitions; partition += 1)
-    verified.push(await verifyPartition(store, { topic, partition }, noted));
+    verified.push(await verifyPartition(store, { topic, partition }, { noted, trims }));
   return verified;
 }
 
@@ -25,14 +26,17 @@ type Place = { readonly topic: Topic; readonly partition: number };
 async function verifyPartition(
   store: Store,
   { topic, partition }: Place,
-  noted: readonly ChainHead[],
+  { noted, trims }: { readonly noted: readonly ChainHead[]; readonly trims: readonly ChainHead[] },
 ): Promise<VerifiedChain> {
+  const start = (await store.call('starts', { topic }))[partition]!;
   const { from, to, link } = (await store.call('chains', { topic }))[partition]!;
   const { witnesses, other } = notedWitnesses(noted, { topic, partition, from });
-  const verifier = openVerifier({ topic, partition, from }, witnesses);
+  const begin = beginAt({ topic, partition, from }, start, trims);
+  const verifier = openVerifier({ topic, partition, from }, witnesses, begin);
+  if (begin === undefined) verifier.breaks(start, untoldTrim(from, start).why);
   for (const one of other) verifier.breaks(one.to, otherChain(one, from).why);
   let together: StoredLink[] = [];
-  let next = from;
+  let next = Math.max(from, start);
   while (next < to) {
     const page = await store.call('fetchStored', { topic, partition, from: next, maxRecords: PAGE });
     for (const record of page) {

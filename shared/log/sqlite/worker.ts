@@ -27,6 +27,7 @@ import {
 } from './protocol.ts';
 import { openRecords, type Records } from './records.ts';
 import { openSignals } from './signals.ts';
+import { openTrims, type Trims } from './trims.ts';
 import { openWriteQueue, type Steps, type Touched, type WriteQueue } from './write-queue.ts';
 
 /** The thread that owns the connection: SQLite calls block, and HTTP requests must not wait for a disk. */
@@ -52,7 +53,8 @@ function start(onStep: Steps): void {
   const tickMs = Math.min(1_000, options.sessionTimeoutMs / 6);
   const database = openDatabase(options.file, options.partitions);
   const { db, logId, partitions } = database;
-  const records = openRecords(database);
+  const trims = openTrims(database);
+  const records = openRecords(database, trims);
   const groups = openGroups(database, records, onStep);
   const presence = openPresence(options.folder, options.sessionTimeoutMs, tickMs);
   const ends = reportEnds(db, records);
@@ -92,7 +94,7 @@ function start(onStep: Steps): void {
     return null;
   };
 
-  const handlers = createHandlers({ records, groups, queue, membership, onStep, close });
+  const handlers = createHandlers({ records, trims, groups, queue, membership, onStep, close });
   port.on('message', (calls: readonly ToWorker[]) => {
     for (const call of calls) void answer(handlers, call);
   });
@@ -147,6 +149,7 @@ type Handlers = { readonly [Name in CallName]: (request: Calls[Name]['request'])
 
 type Parts = {
   readonly records: Records;
+  readonly trims: Trims;
   readonly groups: Groups;
   readonly queue: WriteQueue;
   readonly membership: Membership;
@@ -154,7 +157,7 @@ type Parts = {
   readonly close: () => null;
 };
 
-function createHandlers({ records, groups, queue, membership, onStep, close }: Parts): Handlers {
+function createHandlers({ records, trims, groups, queue, membership, onStep, close }: Parts): Handlers {
   return {
     append: ({ records: columns, deadline }) => {
       const packed = pack(columns);
@@ -179,6 +182,26 @@ function createHandlers({ records, groups, queue, membership, onStep, close }: P
     chains: ({ topic }) => records.chains(topic),
     fetchStored: ({ topic, partition, from, maxRecords }) =>
       records.fetchStored(topic, partition, from, maxRecords),
+    starts: ({ topic }) => trims.starts(topic),
+    readers: ({ topic }) => trims.readers(topic),
+    measure: ({ topic, partition, from, maxRecords }) => trims.measure(topic, partition, from, maxRecords),
+    cut: ({ topic, at, deadline }) => {
+      const write = () => {
+        trims.cut(topic, at.partition, at.offset);
+        onStep('cut');
+        return null;
+      };
+      return queue.write(write, { deadline });
+    },
+    remove: ({ topic, partition, deadline }) =>
+      queue.write(
+        () => {
+          onStep('remove');
+          return trims.remove(topic, partition);
+        },
+        { deadline },
+      ),
+    shrink: ({ deadline }) => queue.write(trims.shrink, { deadline }),
     join: async ({ group, topic }) => {
       const member = await membership.join(group, topic);
       void membership.reconcile();

@@ -1,13 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modelDigest } from '../model/model-digest.ts';
 import { modelFolder } from '../model/model-folder.ts';
-import { defaultTrainingSettings } from '../train/training-defaults.ts';
-import type { AdapterFile } from './adapter-files.ts';
 import {
   CheckpointDamaged,
   type CheckpointStore,
@@ -17,6 +14,7 @@ import {
 } from './checkpoint-store.ts';
 import { prunable, spreadOut } from './prune.ts';
 import { type CheckpointContent, type CheckpointSummary, checkpointDigest } from './state.ts';
+import { content, nameOf } from './testing/checkpoint-content.ts';
 
 let folder: string;
 let store: CheckpointStore;
@@ -27,53 +25,6 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const clawNano = modelFolder('claw-nano');
-const batchId = (version: number) => `default/batch/${version}`;
-const digestOfBatch = (version: number) => createHash('sha256').update(batchId(version)).digest('hex');
-const nameOf = (version: number) => checkpointName(version, digestOfBatch(version));
-
-function content(version: number, { parent = version - 1, fill = version / 7 } = {}) {
-  const tensor = (shape: readonly number[]) => ({
-    shape,
-    values: new Float32Array(shape.reduce((a, b) => a * b)).fill(fill),
-  });
-  const names = ['A', 'B'].map((side) => `base_model.model.model.layers.0.mlp.up_proj.lora_${side}.weight`);
-  const adapter: AdapterFile = {
-    kind: 'lora',
-    config: { rank: 2, alpha: 4, targets: ['up_proj'] },
-    tensors: new Map([
-      [names[0]!, tensor([2, 3])],
-      [names[1]!, tensor([5, 2])],
-    ]),
-  };
-  const moments = (by: number) =>
-    new Map(names.map((name) => [name, adapter.tensors.get(name)!.values.map((x) => x * by)]));
-  const optimizer = { step: version, first: moments(0.1), second: moments(0.01) };
-  const baseline = { value: 1 / 3, count: 4 * version };
-  return {
-    adapter,
-    optimizer,
-    state: {
-      format: 1,
-      version,
-      parent,
-      batchId: batchId(version),
-      adapter: 'default',
-      logId: 'log',
-      model: 'claw-nano',
-      baseDigest: 'base',
-      settings: defaultTrainingSettings('claw-nano').settings,
-      seed: 7,
-      samples: 4,
-      baseline,
-      optimizerStep: version,
-      gate: { passed: true },
-      metrics: { loss: -0.1 },
-      fingerprint: 'here',
-      milliseconds: 12,
-      digest: checkpointDigest({ adapter, optimizer, baseline }),
-    },
-  } satisfies CheckpointContent;
-}
 const commit = (version: number, changes = {}) =>
   store.commit(nameOf(version), content(version, changes), clawNano);
 
@@ -305,4 +256,46 @@ test('what checkpoints and settled attempts have elsewhere is removed before the
   const over = [nameOf(4), failed].map((name) => `${name}.attempts`);
   expect(gone.toSorted()).toEqual([nameOf(1), nameOf(2), ...over].toSorted());
   expect(await names()).toEqual(before.filter((name) => !gone.includes(name)));
+});
+
+test('what was set aside is removed by age, after the states that only it has on a training server', async () => {
+  const remoteOf = (path: string) =>
+    ({
+      kind: 'remote',
+      step: 3,
+      dialect: 'skyrl-jax',
+      url: 'http://server',
+      path,
+      probe: { promptIds: [1], responseIds: [2], logProbs: [-1] },
+    }) satisfies CheckpointContent['optimizer'];
+  const commitWith = async (version: number, path: string) => {
+    const { state, ...rest } = content(version);
+    await store.commit(
+      nameOf(version),
+      { ...rest, state: { ...state, optimizer: remoteOf(path) } },
+      clawNano,
+    );
+  };
+  for (const [version, path] of [
+    [1, 'tinker://only-aside/weights/x'],
+    [2, 'tinker://shared/weights/x'],
+  ] as const) {
+    await commitWith(version, path);
+    await store.setAside(nameOf(version), { foreign: true });
+  }
+  await commitWith(3, 'tinker://shared/weights/x');
+  const day = 86_400_000;
+  const limit = { maxAgeMs: 30 * day, maxBytes: 2 ** 30 };
+  const later = (days: number) => Date.now() + days * day;
+  expect(await store.removeAside(limit, undefined, later(29))).toEqual([]);
+  const before = await readdir(folder);
+  const away = () => Promise.reject(new Error('the server is away'));
+  await expect(store.removeAside(limit, away, later(31))).rejects.toThrow('away');
+  expect(await readdir(folder)).toEqual(before);
+  const paths: string[] = [];
+  const gone = await store.removeAside(limit, async (of) => void paths.push(...of), later(31));
+  expect(paths).toEqual(['tinker://only-aside/weights/x']);
+  expect(gone.map(({ reason }) => reason)).toEqual(['age', 'age']);
+  expect((await readdir(folder)).filter((name) => name.startsWith('.aside-'))).toEqual([]);
+  expect((await store.list()).map(({ name }) => name)).toEqual([nameOf(3)]);
 });

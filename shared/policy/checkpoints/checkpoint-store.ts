@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { leftoversIn } from '../../lang/leftover-files.ts';
+import { type Excess, excessOf, type LeftoverLimit } from '../../lang/leftovers.ts';
 import { type Attempts, attemptsSuffix, openAttempts } from './attempts.ts';
 import {
   CheckpointDamaged,
@@ -12,7 +14,7 @@ import {
 } from './checkpoint-files.ts';
 import { entriesOf } from './folder-entries.ts';
 import { prunable, type Retention } from './prune.ts';
-import type { CheckpointContent, CheckpointSummary } from './state.ts';
+import type { CheckpointContent, CheckpointState, CheckpointSummary } from './state.ts';
 
 export { CheckpointDamaged, type StoredCheckpoint };
 
@@ -26,8 +28,9 @@ export type Pruned = {
   readonly notes: readonly string[];
 };
 
-/** The checkpoints of one adapter, in one folder. The folder may be absent: then there are none. */
+/** The checkpoints of one adapter: in a folder, which may be absent (then there are none), or in a bucket. */
 export type CheckpointStore = {
+  /** where they are: a folder, or an address for messages */
   readonly folder: string;
   /**
    * Commits a checkpoint under `name`, completely or not at all: it is written next to its final place,
@@ -37,6 +40,8 @@ export type CheckpointStore = {
    * @param model see writeCheckpoint
    */
   commit(name: string, content: CheckpointContent, model: string): Promise<Commit>;
+  /** Finishes a commit that was cut off after the checkpoint was written on this host. */
+  complete(name: string): Promise<void>;
   /** Reads a committed checkpoint and checks its digest. @throws CheckpointDamaged */
   read(name: string): Promise<StoredCheckpoint>;
   /** Whether a checkpoint of this name was committed. */
@@ -56,6 +61,17 @@ export type CheckpointStore = {
    * @param before removes what all these have elsewhere; if it rejects, nothing is removed
    */
   prune(retention: Retention, before?: (pruned: Pruned) => Promise<void>): Promise<readonly string[]>;
+  /**
+   * Removes checkpoints that were set aside, as far as they exceed the limit, the oldest first.
+   *
+   * @param before removes the states that these have elsewhere; if it rejects, nothing is removed
+   * @param now ms since 1970
+   */
+  removeAside(
+    limit: LeftoverLimit,
+    before?: (paths: readonly string[]) => Promise<void>,
+    now?: number,
+  ): Promise<readonly Excess[]>;
   /** The attempts at the step that makes this checkpoint. */
   attempts(name: string): Attempts;
   /**
@@ -106,6 +122,8 @@ class FolderStore implements CheckpointStore {
     await flush(this.folder);
     return { won, checkpoint: won ? { ...content, name, folder } : await readCheckpoint(folder) };
   }
+
+  async complete(): Promise<void> {} // a rename is never cut off
 
   read(name: string): Promise<StoredCheckpoint> {
     return readCheckpoint(join(this.folder, name));
@@ -174,6 +192,27 @@ class FolderStore implements CheckpointStore {
     return removed;
   }
 
+  async removeAside(
+    limit: LeftoverLimit,
+    before: (paths: readonly string[]) => Promise<void> = async () => {},
+    now = Date.now(),
+  ): Promise<readonly Excess[]> {
+    const aside = await leftoversIn(this.folder, (name) => name.startsWith(asidePrefix));
+    const excess = excessOf(aside, limit, now);
+    if (excess.length === 0) return [];
+    const going = new Set(excess.map(({ path }) => path));
+    const stay = aside.flatMap(({ path }) => (going.has(path) ? [] : [path]));
+    const kept = await this.list();
+    await before(
+      elsewhere((await Promise.all([...going].map(stateIfReadable))).flat(), [
+        ...kept.map(({ state }) => state),
+        ...(await Promise.all(stay.map(stateIfReadable))).flat(),
+      ]),
+    );
+    for (const path of going) await rm(path, { recursive: true, force: true });
+    return excess;
+  }
+
   attempts(name: string): Attempts {
     return openAttempts(join(this.folder, name + attemptsSuffix));
   }
@@ -204,6 +243,24 @@ class FolderStore implements CheckpointStore {
   async #names(): Promise<readonly string[]> {
     return (await entriesOf(this.folder)).filter((name) => namePattern.test(name));
   }
+}
+
+/** None if it is damaged. */
+const stateIfReadable = (folder: string): Promise<readonly CheckpointState[]> =>
+  readState(folder).then(
+    (state) => [state],
+    () => [],
+  );
+
+/** Where states are that only these checkpoints have, on a training server. */
+export function elsewhere(
+  going: readonly CheckpointState[],
+  kept: readonly CheckpointState[],
+): readonly string[] {
+  const needed = new Set(kept.map(({ optimizer }) => optimizer?.path));
+  return going.flatMap(({ optimizer }) =>
+    optimizer === undefined || needed.has(optimizer.path) ? [] : [optimizer.path],
+  );
 }
 
 async function isOlder(path: string, ms: number): Promise<boolean> {

@@ -12,6 +12,8 @@ export type BullQueueOptions = RedisAddress &
     /** prefix of every key of this deployment */
     readonly prefix: string;
     readonly onReady?: () => void;
+    /** failed jobs that are kept; default 10,000 */
+    readonly keptFailed?: number;
   };
 
 export type BullQueue<Data> = JobQueue<Data> & {
@@ -23,15 +25,19 @@ export type BullQueue<Data> = JobQueue<Data> & {
 
 /** time limit of a query about the queue, ms */
 const ANSWER_MS = 2000;
+/** Failed jobs that are kept: a vote takes about 1 KB of Redis. */
+const KEPT_FAILED = 10_000;
+/** s, 7 days: what is still owed by then is long overdue */
+const KEPT_FAILED_S = 7 * 86_400;
 /** failed jobs per query; Redis answers in a few milliseconds */
 const PAGE = 500;
 
 /**
  * A queue on Redis with BullMQ, for any number of processes. Delivery is at least once: a job runs again if its
  * worker dies or stalls for longer than its lock. A finished job is removed; a failed one blocks its id until it
- * is retried or the queue is dropped. The queue opens at once, even without Redis: jobs and workers wait for it,
- * `add` never rejects, and `counts`, `failed`, `retry` and `retryAll` throw if Redis does not answer a query
- * within two seconds.
+ * is retried, the queue is dropped, or newer failures push it out. The queue opens at once, even without Redis:
+ * jobs and workers wait for it, `add` never rejects, and `counts`, `failed`, `retry` and `retryAll` throw if Redis does
+ * not answer a query within two seconds.
  */
 export async function openBullQueue<Data>(
   name: string,
@@ -51,7 +57,8 @@ export async function openBullQueue<Data>(
       attempts: Math.max(1, settings.attempts),
       backoff: { type: 'custom' },
       removeOnComplete: true,
-      removeOnFail: false,
+      // A removed job loses nothing: if it is still owed, its service adds it again.
+      removeOnFail: { count: options.keptFailed ?? KEPT_FAILED, age: KEPT_FAILED_S },
       stackTraceLimit: 1,
     },
   });

@@ -41,8 +41,11 @@ const isReady = (url: string): Promise<boolean> =>
 
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
-/** From the start of a command to its end; its exit code does not matter, because made-up logs do not balance. */
-export async function measureCommand(argv: readonly string[], folder: string): Promise<Taken> {
+/** From the start of a command to its end. The exit code of an audit says nothing: made-up logs do not balance. */
+export async function measureCommand(
+  argv: readonly string[],
+  folder: string,
+): Promise<Taken & { readonly code: number | null }> {
   const began = performance.now();
   const child = spawn(
     process.execPath,
@@ -51,8 +54,8 @@ export async function measureCommand(argv: readonly string[], folder: string): P
   );
   const exited = once(child, 'exit');
   const last = await lastUsage(child);
-  await exited;
-  return { seconds: (performance.now() - began) / 1_000, ...last };
+  const [code] = (await exited) as [number | null];
+  return { seconds: (performance.now() - began) / 1_000, ...last, code };
 }
 
 /** The last look before the end: it misses at most LOOK_MS. */
@@ -67,7 +70,7 @@ async function lastUsage(child: ChildProcess): Promise<Omit<Taken, 'seconds'>> {
 }
 
 /** Zeros when the process is over. */
-async function usageOf(pid: number): Promise<Omit<Taken, 'seconds'>> {
+export async function usageOf(pid: number): Promise<Omit<Taken, 'seconds'>> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const peakKib = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0);
   return { processorSeconds: (await processorMs(pid)) / 1_000, peakMib: peakKib / 1024 };

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
+import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { appendTurns } from '../../e2e/console/many-turns.ts';
 import { measureCommand, measureService, type Taken } from './measure.ts';
@@ -13,6 +14,7 @@ const cases: readonly (readonly [name: string, measure: (folder: string) => Prom
   ['console ready', (folder) => measureService('console', folder)],
   ['policy list', (folder) => measureCommand(['policy', 'list'], folder)],
   ['turns list -n 20', (folder) => measureCommand(['turns', 'list', '-n', '20'], folder)],
+  ['sessions list', (folder) => measureCommand(['sessions', 'list'], folder)],
   ['audit', (folder) => measureCommand(['audit'], folder)],
 ];
 
@@ -21,7 +23,7 @@ const EVENTS_PER_TURN = 4.73;
 /** Each lane has this many turns. */
 const TURNS_PER_LANE = 40;
 
-const numbersOf = (text: string): readonly number[] => text.split(',').map(Number);
+export const numbersOf = (text: string): readonly number[] => text.split(',').map(Number);
 
 type Row = { readonly what: string; readonly events: number; readonly first: Taken; readonly next: Taken };
 
@@ -42,7 +44,7 @@ export async function benchStart(): Promise<readonly Row[]> {
   try {
     for (const events of sizes) {
       const folder = join(root, `${events}-${promptTokens}`);
-      await fill(folder, events, promptTokens);
+      await fillLog(folder, events, promptTokens);
       for (const [what, measure] of cases.filter(([name]) => chosen.some((word) => name.includes(word)))) {
         const row = { what, events, first: await measure(folder), next: await measure(folder) };
         console.log(asText(row));
@@ -55,10 +57,8 @@ export async function benchStart(): Promise<readonly Row[]> {
   return rows;
 }
 
-async function fill(folder: string, events: number, promptTokens: number): Promise<void> {
-  if (existsSync(folder)) return;
-  const began = performance.now();
-  const log = await openSqliteLog({ folder: join(folder, 'log') });
+/** Appends made-up turns. @returns the number of events */
+export async function appendEvents(log: EventLog, events: number, promptTokens: number): Promise<number> {
   const turns = Math.round(events / EVENTS_PER_TURN);
   await appendTurns(log, turns, { promptTokens, lanes: Math.max(1, Math.ceil(turns / TURNS_PER_LANE)) });
   // made-up versions have no checkpoints, so the head must be the base
@@ -66,6 +66,15 @@ async function fill(folder: string, events: number, promptTokens: number): Promi
   if (head > 0) await log.append([rollbackFact({ adapter: 'default', from: head, to: 0 }, 'clawloop/test')]);
   const ends = await Promise.all((['conversations', 'turns', 'training'] as const).map(log.ends));
   const count = ends.flat().reduce((sum, end) => sum + end, 0);
+  return count;
+}
+
+/** Writes a log of made-up turns, unless the folder is there. */
+export async function fillLog(folder: string, events: number, promptTokens: number): Promise<void> {
+  if (existsSync(folder)) return;
+  const began = performance.now();
+  const log = await openSqliteLog({ folder: join(folder, 'log') });
+  const count = await appendEvents(log, events, promptTokens);
   await log.close();
   console.log(
     `filled ${folder} with ${count} events in ${Math.round((performance.now() - began) / 1_000)} s`,

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { createAudit } from '../../../services/cli/audit/audit.ts';
-import { createConsoleModel } from '../../../services/console/model/console-model.ts';
+import { createConsoleModel, storedConsole } from '../../../services/console/model/console-model.ts';
 import { findTurns, outcomeOf } from '../../../services/console/model/find-turns.ts';
-import { placeName, unpackPlace } from '../../../services/console/model/place.ts';
 import { explain } from '../../../services/console/reasons.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
+import { placeName, unpackPlace } from '../../../shared/views/place.ts';
+import { turnsState } from '../../../shared/views/turns-state.ts';
 import { runHistory } from './run-history.ts';
 
 type Record = { readonly topic: Topic; readonly record: Recorded };
@@ -91,16 +92,44 @@ test.each(seeds)(
   },
 );
 
-test('pages of any size give every turn once, newest first', () => {
+const noTexts = () => ({ asked: '', answered: '', reaction: '', inferred: undefined, hints: [] });
+
+test('pages of any size give every turn once, newest first', async () => {
   const model = createConsoleModel();
   for (const { topic, record } of recordsOf(1)) model.on(record, topic);
   const all: string[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < 1_000; page++) {
-    const { turns, next } = findTurns(model.turns, {}, { cursor, limit: 7 });
+    const { turns, next } = await findTurns(model.turns, {}, { cursor, limit: 7, texts: noTexts });
     all.push(...turns.map(({ row }) => row.id));
     if (next === null) break;
     cursor = next;
   }
   expect(all).toEqual([...model.turns.inTime()].reverse().map(({ id }) => id));
 });
+
+test.each([1, 2, 3])(
+  'a console that goes on from its stored states knows what one knows that read all, seed %i',
+  (seed) => {
+    const records = recordsOf(seed);
+    const read = (model: ReturnType<typeof createConsoleModel>, part: readonly Record[]) => {
+      for (const { topic, record } of part) model.on(record, topic);
+      return model;
+    };
+    const asStored = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+    const all = read(createConsoleModel(), records);
+    const adapter = all.decisions.names()[0]!;
+    for (const share of [0.1, 0.5, 0.9, 0.95, 1]) {
+      const cut = Math.floor(share * records.length);
+      const before = read(createConsoleModel(), records.slice(0, cut));
+      const turns = turnsState.parse(asStored(before.turns.state()));
+      const others = storedConsole.state.parse(asStored(before.others()));
+      const after = read(createConsoleModel({ turns, others }), records.slice(cut));
+      expect(asStored(after.others())).toEqual(asStored(all.others()));
+      expect(asStored(after.turns.state())).toEqual(asStored(all.turns.state()));
+      expect(after.decisions.of(adapter).versions()).toEqual(all.decisions.of(adapter).versions());
+      expect(after.decisions.of(adapter).watch.watched()).toEqual(all.decisions.of(adapter).watch.watched());
+      expect(after.cautions()).toEqual(all.cautions());
+    }
+  },
+);

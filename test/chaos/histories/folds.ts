@@ -63,7 +63,7 @@ export const theFolds: readonly HistoryFold[] = [
     reads: 'turns',
     writes: 'turns',
     on: (rows, event, at, { votes }) =>
-      judgeFold.on(rows, event, at, { votes, revises: true, weakVerdict: 0.25 }),
+      judgeFold.on(rows, event, at, { votes, revises: true, sweepsAtClose: true, weakVerdict: 0.25 }),
   },
   {
     name: 'assemble',
@@ -73,6 +73,7 @@ export const theFolds: readonly HistoryFold[] = [
       assemble.on(rows, event, at, {
         atLeastOne: true,
         revises: true,
+        sweepsAtClose: true,
         recordsVerdicts: true,
         method: 'combine',
       }),

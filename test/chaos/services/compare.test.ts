@@ -20,7 +20,7 @@ const entry = (changes: Partial<Entry> = {}): Entry => ({
   ...changes,
 });
 const record = (changes: Partial<CrowdRecord> = {}): CrowdRecord => ({
-  given: [{ id: 'a', at: 0, text: 'hello', finishReason: 'stop', isRecorded: true }],
+  given: [{ id: 'a', at: 0, tookMs: 5, text: 'hello', finishReason: 'stop', isRecorded: true }],
   failures: [],
   feedback: ['a'],
   ended: ['s'],

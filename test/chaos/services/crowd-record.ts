@@ -2,6 +2,8 @@
 export type Given = {
   readonly id: string;
   readonly at: number;
+  /** From the request to the end of the answer, with the client's own retries. */
+  readonly tookMs: number;
   readonly text: string;
   readonly finishReason: string;
   /** Whether the answer was marked as recorded. */

@@ -22,7 +22,9 @@ export type Injector = {
 };
 
 /** Injects faults, at most one at a time on each target. */
-export function createInjector(deployment: Deployment): Injector {
+export function createInjector(
+  deployment: Pick<Deployment, 'services' | 'kafka' | 'redis' | 'disk' | 'dataFolder' | 'setClock'>,
+): Injector {
   const { services, kafka, redis, disk } = deployment;
   const busy = new Map<Target | 'disk', Promise<void>>();
   const clocks = new Map<ServiceName, number>();
@@ -77,6 +79,11 @@ export function createInjector(deployment: Deployment): Injector {
         return target === 'serving'
           ? whileServingIsAway(() => kill(target, replica, downMs))
           : kill(target, replica, downMs);
+      }
+      case 'restart': {
+        const one = service(fault.target, 0);
+        if (fault.release !== undefined) one.useRelease(fault.release);
+        return fault.target === 'serving' ? whileServingIsAway(one.restart) : one.restart();
       }
       case 'stop':
         return stop(fault.target, fault.replica, fault.forMs);

@@ -5,10 +5,10 @@ import { createRandom } from '../histories/random.ts';
 const SLOWEST_MS = 900;
 
 /** A model for judges: as slow as a real one, with mixed votes, and sometimes unavailable. */
-export function startJudgeModel(seed: number) {
+export function startJudgeModel(seed: number, slowestMs = SLOWEST_MS) {
   const random = createRandom(seed);
   const answer: Answer = async (response, asked) => {
-    await delay(random.int(SLOWEST_MS));
+    await delay(random.int(slowestMs));
     const verdict = random.of([1, 1, -1, -1, 0]);
     const answers = random.chance(0.05)
       ? answersStatus(500)

@@ -20,7 +20,7 @@ export function watchLog(log: EventLog) {
         ledger.on(event);
         for (const listener of listeners) listener(event);
       },
-      stop.signal,
+      { signal: stop.signal },
     ),
   );
   for (const { done, caughtUp } of followings) for (const one of [done, caughtUp]) one.catch(() => undefined);

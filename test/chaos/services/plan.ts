@@ -10,6 +10,8 @@ export type Target = ServiceName | 'kafka' | 'redis';
 export type Fault =
   /** SIGKILL, and a restart `downMs` later, as by a supervisor. `replica`: which one, if there are several. */
   | { readonly kind: 'kill'; readonly target: Target; readonly replica: number; readonly downMs: number }
+  /** SIGTERM, and a start at once; `release`: from then on, the program in this folder. */
+  | { readonly kind: 'restart'; readonly target: ServiceName; readonly release?: string }
   /** SIGSTOP, and SIGCONT later. */
   | { readonly kind: 'stop'; readonly target: Target; readonly replica: number; readonly forMs: number }
   /** SIGKILL to every process at once; all are restarted. */
@@ -113,6 +115,8 @@ export function nameOf(fault: Fault): string {
   switch (fault.kind) {
     case 'kill':
       return `SIGKILL ${fault.target}`;
+    case 'restart':
+      return fault.release === undefined ? `SIGTERM ${fault.target}` : `upgrade of ${fault.target}`;
     case 'stop':
       return `SIGSTOP ${fault.target}`;
     case 'power-cut':

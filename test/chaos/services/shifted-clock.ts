@@ -1,6 +1,7 @@
 // node --import shifted-clock.ts?FILE: shifts the wall clock of this process by the ms in FILE, and follows changes of
 // the file. The monotonic clock stays, as when a machine's clock jumps.
 import { readFileSync } from 'node:fs';
+import { setWallClock } from './wall-clock.ts';
 
 const POLL_MS = 50;
 const file = decodeURIComponent(new URL(import.meta.url).search.slice(1));
@@ -17,9 +18,4 @@ const look = (): void => {
 look();
 setInterval(look, POLL_MS).unref();
 
-const now = (): number => realNow() + offsetMs;
-Date.now = now;
-globalThis.Date = new Proxy(Date, {
-  construct: (date, given) => Reflect.construct(date, given.length === 0 ? [now()] : given) as Date,
-  apply: () => new Date(now()).toString(),
-});
+setWallClock(() => realNow() + offsetMs);

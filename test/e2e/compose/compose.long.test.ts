@@ -41,6 +41,12 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
 
   const tellIfFailed = () => onTestFailed(async () => console.log(await deployment.logs()));
 
+  /** As `until`; the error ends with the last lines of every container. */
+  const untilIn = async <Result>(...wait: Parameters<typeof until<Result>>): Promise<Result> =>
+    until(...wait).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await deployment.logs()}`);
+    });
+
   /** Sends the person's next words in one conversation that continues through all tests below. */
   const talk = async (text: string) => {
     conversation.push({ role: 'user', content: text });
@@ -168,13 +174,13 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     await deployment.exec('collector', 'sh', '-c', 'kill -KILL -1').catch(() => undefined);
     say('two answers without Kafka; the collector is killed too');
     await deployment.podman('kafka', 'start', '{}');
-    await until(
+    await untilIn(
       'what was said is in the log',
       async () => {
         const ids = (await facts('conversations').catch(() => [])).map(({ id }) => id);
         return said.every(({ id }) => ids.includes(id));
       },
-      2 * MINUTES,
+      3 * MINUTES,
     );
     say('what was said is in the log');
     await balances();
@@ -196,10 +202,10 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
     say('up again');
     const after = await talk('And what about shoes?');
     expect(after.version).toBe(head);
-    const turn = await until(
+    const turn = await untilIn(
       'the earlier turn is completed by the words after the restart',
       async () => (await facts('turns')).find(({ id }) => id === `${before.id}/completed`),
-      MINUTES,
+      3 * MINUTES,
     );
     expect(turn.data.next).toMatchObject([{ role: 'user', content: 'And what about shoes?' }]);
     expect(turn.data.sessionBy).toBe('history');

@@ -25,7 +25,7 @@ export type Deployment = {
   readonly exec: (service: string, ...words: readonly string[]) => Promise<string>;
   /** podman on the container of a service, whose name replaces `{}`. @throws if it fails */
   readonly podman: (service: string, ...words: readonly string[]) => Promise<string>;
-  /** kcat in a separate container on the deployment's network. @throws if it fails */
+  /** kcat in a separate container, in the network of Kafka's container. @throws if it fails */
   readonly kcat: (...words: readonly string[]) => Promise<string>;
   /** The last output of each container. */
   readonly logs: () => Promise<string>;
@@ -83,9 +83,12 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
         'podman',
         words.map((word) => (word === '{}' ? containerOf(service) : word)),
       ),
-    kcat: (...words) => {
-      const network = ['--rm', '--network', `${project}_default`];
-      return mustRun('podman', ['run', ...network, 'docker.io/edenhill/kcat:1.7.1', ...words]);
+    kcat: async (...words) => {
+      // An interface of its own could change the address of the bridge, and the other containers would find no name.
+      const inspect = ['inspect', '--format', '{{.State.Pid}}', containerOf('kafka')];
+      const pid = (await mustRun('podman', inspect)).trim();
+      const network = ['--network', `ns:/proc/${pid}/ns/net`, '--add-host', 'kafka:127.0.0.1'];
+      return mustRun('podman', ['run', '--rm', ...network, 'docker.io/edenhill/kcat:1.7.1', ...words]);
     },
     logs: async () => {
       const names = (await containers()).filter((name) => name.startsWith(`${project}_`));

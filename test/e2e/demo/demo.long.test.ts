@@ -22,16 +22,3 @@ test(
   },
   15 * MINUTES,
 );
-
-test(
-  'the demo succeeds although every service is killed once',
-  async () => {
-    const report = await runSeed({ seed: 2, sessions: 16, learning: true, kill: true, print });
-    expect(report.kills).toEqual(['serving', 'collector', 'judge', 'trainer']);
-    expect(report.audit).toBe('balances');
-    expect(report.replay).toBe('same digests');
-    expect(report.mixed).toBe(0);
-    expect(report.versions).toBeGreaterThanOrEqual(2);
-  },
-  15 * MINUTES,
-);

@@ -35,7 +35,7 @@ export async function watchLog(
       if (event.type === 'turn.completed') completed.add(event.data.turnId);
       if (event.type === 'judgment.reached') judged.add(event.data.turnId);
     },
-    stop.signal,
+    { signal: stop.signal },
   );
   const training = log.follow(
     'training',
@@ -59,7 +59,7 @@ export async function watchLog(
         swaps.push(now());
       }
     },
-    stop.signal,
+    { signal: stop.signal },
   );
   const served = () => loaded.at(-1) ?? 0;
   const quiet = () =>

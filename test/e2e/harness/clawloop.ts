@@ -142,8 +142,9 @@ export async function clawloop(
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   onStart: (signal: (name: NodeJS.Signals) => void) => void = () => {},
+  program: string = cli,
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [...nodeFlags, cli, ...argv], {
+  const child = spawn(process.execPath, [...nodeFlags, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });

@@ -10,6 +10,6 @@ describeWithOpenEnv('kills at some requests of a rollout lose nothing, and count
   });
   describe('of serving, which starts again', () => {
     const tools = withRollouts();
-    test('every twentieth one', () => expectKillsToBalance(tools, 'serving', 20));
+    test('every fortieth one', () => expectKillsToBalance(tools, 'serving', 40));
   });
 });

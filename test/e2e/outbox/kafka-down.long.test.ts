@@ -105,7 +105,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
       const before = await outbox();
       const gone = serving;
       await gone.end('SIGKILL');
-      serving = await deployment.start('serving', timing, await freePort());
+      serving = await deployment.start('serving', timing, { port: await freePort() });
       await until('it logs the reason for its wait', () => /waiting for.*Kafka/i.test(serving.output()));
       expect(serving.isAlive()).toBe(true);
       await converse('an island', [other]); // chat continues through the other serving

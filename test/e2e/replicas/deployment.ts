@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import { clawloop, freePort, until } from '../harness/clawloop.ts';
 
 const nodeFlags = ['--disable-warning=ExperimentalWarning'];
-const services = new URL('../../../services/', import.meta.url);
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 export type ServiceName = 'serving' | 'collector' | 'judge' | 'trainer';
 
@@ -33,12 +33,15 @@ export type Replica = {
 export type Deployment = {
   readonly folder: string;
   /** Resolves at once; `ready` waits. */
-  readonly start: (service: ServiceName, flags?: readonly string[], port?: number) => Promise<Replica>;
+  readonly start: (service: ServiceName, flags?: readonly string[], place?: Place) => Promise<Replica>;
   readonly ready: (replica: Replica) => Promise<Replica>;
   /** Runs a command of the cli that must succeed; resolves to its output. */
   readonly command: (...argv: readonly string[]) => Promise<string>;
   readonly dispose: () => Promise<void>;
 };
+
+/** Default: a free port, and this repository. */
+export type Place = { readonly port?: number; readonly release?: string };
 
 type Brokers = { readonly kafka: readonly string[]; readonly redis: string };
 
@@ -56,8 +59,9 @@ export async function openDeployment(brokers: Brokers): Promise<Deployment> {
   const replicas: Replica[] = [];
   return {
     folder,
-    start: async (service, flags = [], port) => {
-      const replica = await startReplica(service, flags, port ?? (await freePort()));
+    start: async (service, flags = [], { port, release = repository } = {}) => {
+      const main = join(release, 'services', service, 'main.ts');
+      const replica = await startReplica(service, main, flags, port ?? (await freePort()));
       replicas.push(replica);
       return replica;
     },
@@ -80,16 +84,15 @@ export async function openDeployment(brokers: Brokers): Promise<Deployment> {
   };
 }
 
-async function startReplica(service: ServiceName, flags: readonly string[], port: number): Promise<Replica> {
+async function startReplica(
+  service: ServiceName,
+  main: string,
+  flags: readonly string[],
+  port: number,
+): Promise<Replica> {
   const child = spawn(
     process.execPath,
-    [
-      ...nodeFlags,
-      fileURLToPath(new URL(`${service}/main.ts`, services)),
-      service === 'serving' ? '--port' : '--health-port',
-      String(port),
-      ...flags,
-    ],
+    [...nodeFlags, main, service === 'serving' ? '--port' : '--health-port', String(port), ...flags],
     // the channel ends it with a test process that is killed
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
   );

@@ -36,7 +36,7 @@ export async function openLogReader(folder: string): Promise<LogReader> {
     topics.map((topic) => [topic, []]),
   );
   const following = topics.map((topic) =>
-    log.follow(topic, {}, (record) => void records[topic]!.push(record), stop.signal),
+    log.follow(topic, {}, (record) => void records[topic]!.push(record), { signal: stop.signal }),
   );
   const of = <Type extends ClawLoopEvent['type']>(type: Type) =>
     topics

@@ -88,7 +88,7 @@ const vote = (log: EventLog, signal: AbortSignal): Promise<void> =>
       const { traceparent } = event;
       void log.append([VoteCast.create({ id, source: 'clawloop/judge', time, traceparent, data })]);
     },
-    signal,
+    { signal },
   ).done;
 
 /** Each span as `name < name of its parent`. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { adapterFileNames } from '../../../../shared/policy/checkpoints/adapter-files.ts';
@@ -70,7 +70,11 @@ export async function handOverAdapter(
   const { trained } = await readPromoted(version, baseDigest);
   if (!('kind' in trained))
     throw new Error('the version has full weights, but an upstream engine accepts only adapters');
-  if (existsSync(folder)) return;
+  if (existsSync(folder)) {
+    const now = new Date();
+    await utimes(folder, now, now).catch(() => {}); // it is in use again, so nobody removes it as a leftover
+    return;
+  }
   const temporary = join(dirname(folder), `.tmp-${randomUUID()}`);
   await mkdir(temporary, { recursive: true });
   try {

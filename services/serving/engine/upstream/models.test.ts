@@ -179,6 +179,25 @@ test('a version loaded during a recheck stays known and is unloaded normally', a
   await vi.waitFor(() => expect(done).toEqual([`+${nameOf(1)}`, `-${nameOf(1)}`]));
 });
 
+test('names in use are those that the server lists and those that are loading, which nothing else does meanwhile', async () => {
+  const { models, block, table, done } = world({}, [{ id: 'clawloop-other-v1-0123abcd' }]);
+  const gate = Promise.withResolvers<void>();
+  block(gate.promise);
+  const leased = models.lease(policyOf(1));
+  const seen: string[] = [];
+  const looked = models.withNames(async (names) => {
+    seen.push(...names, ...done);
+  });
+  expect(seen).toEqual([]);
+  gate.resolve();
+  await Promise.all([leased, looked]);
+  expect(seen.toSorted()).toEqual(
+    ['base', 'clawloop-other-v1-0123abcd', nameOf(1), `+${nameOf(1)}`].toSorted(),
+  );
+  table.clear();
+  await models.withNames(async (names) => expect(names).toContain(nameOf(1)));
+});
+
 test('adapters of an earlier process are adopted; those of others are left alone', async () => {
   const root = (version: number) => `/data/adapters/default/${nameOf(version)}`;
   const { models, done, table } = world({}, [

@@ -22,6 +22,8 @@ export type UpstreamModels = {
   readonly keepLive: (adapter: string, version: number) => void;
   /** Names in alphabetical order. */
   readonly loaded: () => readonly string[];
+  /** Runs work while no adapter is loaded or unloaded, with all names that the server lists or that are in use here. */
+  readonly withNames: (work: (names: ReadonlySet<string>) => Promise<void>) => Promise<void>;
   /** After an outage: forgets names that the server lost, so that they are loaded again on demand. */
   readonly recheck: () => Promise<void>;
 };
@@ -142,6 +144,13 @@ class AdapterModels implements UpstreamModels {
 
   loaded(): readonly string[] {
     return [...this.#entries.keys()].sort();
+  }
+
+  withNames(work: (names: ReadonlySet<string>) => Promise<void>): Promise<void> {
+    return this.#serialise(async () => {
+      const listed = (await this.#list()).map(({ id }) => id);
+      await work(new Set([...listed, ...this.#entries.keys()]));
+    });
   }
 
   async recheck(): Promise<void> {
@@ -272,5 +281,6 @@ export const oneModel = (model: string): UpstreamModels => ({
   lease: async () => ({ version: 0, model, release: () => {}, lost: () => {} }),
   keepLive: () => {},
   loaded: () => [model],
+  withNames: (work) => work(new Set()),
   recheck: async () => {},
 });

@@ -109,6 +109,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
               throw asUpstreamFailure(error);
             }),
         }),
+    withAdapterNames: models.withNames.bind(models),
     problem: () => dialect.problem?.() ?? health.problem(),
     counters: async () => ({ ...nothingCounted, running, versions: models.loaded() }),
     failed: dialect.failed ?? new Promise<never>(() => {}),

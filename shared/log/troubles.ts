@@ -2,6 +2,8 @@
 export type Troubles = {
   /** Records a failure. */
   readonly failed: (group: string, place: string, error: unknown) => void;
+  /** Records a refusal, which no further try changes: it is reported at once. */
+  readonly refused: (group: string, place: string, error: unknown) => void;
   /** Clears the failures of a place. */
   readonly worked: (group: string, place: string) => void;
   readonly of: (group: string) => readonly string[];
@@ -12,13 +14,18 @@ const troubleAfterMs = 5_000;
 
 export function createTroubles(now: () => number = () => performance.now()): Troubles {
   const failing = new Map<string, Map<string, { readonly since: number; readonly reason: string }>>();
+  const placesOf = (group: string) => {
+    const places = failing.get(group) ?? new Map();
+    failing.set(group, places);
+    return places;
+  };
   return {
     failed: (group, place, error) => {
-      const places = failing.get(group) ?? new Map();
-      failing.set(group, places);
-      const reason = error instanceof Error ? error.message : String(error);
-      places.set(place, { since: places.get(place)?.since ?? now(), reason });
+      const places = placesOf(group);
+      places.set(place, { since: places.get(place)?.since ?? now(), reason: reasonOf(error) });
     },
+    refused: (group, place, error) =>
+      void placesOf(group).set(place, { since: Number.NEGATIVE_INFINITY, reason: reasonOf(error) }),
     worked: (group, place) => void failing.get(group)?.delete(place),
     of: (group) =>
       [...(failing.get(group) ?? [])]
@@ -26,3 +33,5 @@ export function createTroubles(now: () => number = () => performance.now()): Tro
         .map(([place, { reason }]) => `${place}: ${reason}`),
   };
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

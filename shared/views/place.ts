@@ -1,5 +1,5 @@
-import { type Topic, topics } from '../../../shared/events/define-event.ts';
-import type { Position } from '../../../shared/events/position.ts';
+import { type Topic, topics } from '../events/define-event.ts';
+import type { Position } from '../events/position.ts';
 
 /** A record's place in the log. */
 export type Place = Position & { readonly topic: Topic };

@@ -1,0 +1,141 @@
+import { type ParsedRecord, parseEvent } from '../../../shared/events/parse-event.ts';
+import { withoutWords } from '../../../shared/events/without-words.ts';
+import { requireKnownRows } from '../../../shared/log/row-versions.ts';
+import type { LogContents } from '../../../shared/log/sqlite/log-rewrite.ts';
+import type { PlacedRecord } from '../../../shared/log/sqlite/stored-records.ts';
+import { Refusal } from '../../../shared/runtime/refusal.ts';
+import { rowWithout } from './erase-row.ts';
+import { openRepeats, probesIn, type Selection, selectionOf } from './selection.ts';
+import {
+  openSurvey,
+  openTurns,
+  type Survey,
+  type Target,
+  type TrainedVersion,
+  targetOf,
+  turnsOf,
+  versionsFrom,
+} from './survey.ts';
+
+/** What an erasure changes, and what it has to wait for. */
+export type Plan = {
+  readonly target: Target;
+  readonly selection: Selection;
+  readonly survey: Survey;
+  /** records to rewrite, by type */
+  readonly records: Readonly<Record<string, number>>;
+  readonly rows: number;
+  /** turns that may still train */
+  readonly open: readonly string[];
+  /** folds that have not read all of the records yet */
+  readonly behind: readonly string[];
+  readonly versions: readonly TrainedVersion[];
+  /** other sessions of the access key that repeat words, with the number of their requests */
+  readonly repeated: ReadonlyMap<string, number>;
+  /** beginnings of the words, by which files are searched */
+  readonly probes: ReadonlySet<string>;
+};
+
+/** @throws OtherRows: which rows of another version hold words is unknown */
+export function planErasure(contents: LogContents, word: string, key: string | undefined): Plan {
+  for (const group of contents.groups()) requireKnownRows(group);
+  const { on, survey } = openSurvey();
+  for (const { parsed } of parsedRecords(contents)) if (parsed.kind === 'event') on(parsed.event);
+  const target = targetOf(survey, word, key);
+  const turns = new Set(turnsOf(survey, target));
+  const probes = probesOf(contents, selectionOf(survey, target, turns));
+  const repeated =
+    target.scope === 'key' ? new Map() : findRepeats(contents, survey, { target, turns, probes });
+  const selection = selectionOf(survey, target, turns);
+  return {
+    target,
+    selection,
+    survey,
+    probes,
+    ...changesOf(contents, selection),
+    open: openTurns(survey, turns),
+    versions: versionsFrom(survey, turns),
+    repeated,
+  };
+}
+
+/** The record without words of the selection; undefined: it has none of them. @throws Refusal */
+export function recordWithout(record: PlacedRecord, selection: Selection, at: string): string | undefined {
+  const parsed = parseEvent(record.body);
+  if (parsed.kind === 'event') {
+    if (parsed.event.erased !== undefined || !selection.has(parsed.event)) return undefined;
+    const erased = withoutWords(parsed.event, at);
+    return erased === parsed.event ? undefined : JSON.stringify(erased);
+  }
+  if (!selection.isNamedIn(record.body)) return undefined;
+  if (parsed.kind === 'broken') return JSON.stringify({ erased: at });
+  throw tooNew(record, parsed);
+}
+
+const tooNew = (
+  { topic, partition, offset }: PlacedRecord,
+  { type }: Extract<ParsedRecord, { readonly kind: 'unknown' | 'newer' }>,
+): Error =>
+  new Refusal(
+    `${topic}/${partition}@${offset} is ${type}, which this version of ClawLoop cannot read, so it cannot say which of ` +
+      'its fields are words: update ClawLoop, then run the command again',
+  );
+
+function* parsedRecords({ records }: LogContents) {
+  for (const record of records()) yield { record, parsed: parseEvent(record.body) };
+}
+
+function probesOf(contents: LogContents, selection: Selection): ReadonlySet<string> {
+  const probes = new Set<string>();
+  for (const { parsed } of parsedRecords(contents))
+    if (parsed.kind === 'event' && parsed.event.erased === undefined && selection.has(parsed.event))
+      for (const probe of probesIn(parsed.event)) probes.add(probe);
+  return probes;
+}
+
+/**
+ * Adds requests beside a conversation that repeat its words, such as for a title: their session is unknown. Returns
+ * other sessions of the same access key that repeat words: whether they are the same person's is for the operator to say.
+ */
+function findRepeats(
+  contents: LogContents,
+  survey: Survey,
+  {
+    target,
+    turns,
+    probes,
+  }: { readonly target: Target; readonly turns: Set<string>; readonly probes: ReadonlySet<string> },
+): ReadonlyMap<string, number> {
+  const repeated = new Map<string, number>();
+  if (probes.size === 0) return repeated;
+  const repeats = openRepeats(probes);
+  for (const { parsed } of parsedRecords(contents)) {
+    if (parsed.kind !== 'event' || parsed.event.type !== 'interaction.completed') continue;
+    const { interactionId, key } = parsed.event.data;
+    if (key !== target.key || turns.has(interactionId) || !repeats(parsed.event)) continue;
+    const session = survey.turns.get(interactionId)?.session;
+    if (session === undefined) turns.add(interactionId);
+    else repeated.set(session, (repeated.get(session) ?? 0) + 1);
+  }
+  return repeated;
+}
+
+function changesOf(contents: LogContents, selection: Selection): Pick<Plan, 'records' | 'rows' | 'behind'> {
+  const records: Record<string, number> = {};
+  const last = new Map<string, number>();
+  for (const record of contents.records()) {
+    if (recordWithout(record, selection, EPOCH) === undefined) continue;
+    records[record.type] = (records[record.type] ?? 0) + 1;
+    last.set(`${record.topic}/${record.partition}`, record.offset);
+  }
+  let rows = 0;
+  for (const row of contents.rows()) if (rowWithout(row, selection) !== undefined) rows += 1;
+  const behind = contents
+    .groups()
+    .filter(({ topic, partition, position }) => position <= (last.get(`${topic}/${partition}`) ?? -1))
+    .map(({ group, topic, partition }) => `${group} in ${topic}/${partition}`);
+  return { records, rows, behind };
+}
+
+/** Any time: the plan only counts. */
+const EPOCH = new Date(0).toISOString();

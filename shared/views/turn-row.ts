@@ -1,0 +1,59 @@
+import type { WishKind } from '../wishes/wishes.ts';
+
+/** A turn and the places of its records. What was said stays in the log. */
+export type TurnRow = {
+  readonly id: string;
+  /** ms since 1970 of its answer */
+  readonly ms: number;
+  /** packed place of its answer */
+  readonly at: number;
+  /** id of the access key */
+  readonly key: string;
+  /** the client's name for the person */
+  readonly user: string | undefined;
+  readonly isSettledByReward: boolean;
+  /** packed places of its records, in the order of reading */
+  readonly places: number[];
+  /** its batches; several after a correction */
+  readonly batches: string[];
+  /** the interaction that showed its next state */
+  next: string | undefined;
+  /** packed place of the record with the person's reaction; undefined: the person said nothing */
+  reactionAt: number | undefined;
+  /** packed place of the latest judgment with hints */
+  hintsAt: number | undefined;
+  /** packed place of the judgment whose hint was inferred */
+  inferredAt: number | undefined;
+  /** known kinds of wishes in these hints */
+  wishes: readonly WishKind[];
+  /** by an operator or a client; the log keeps the record */
+  isDeleted: boolean;
+};
+
+export type BatchRow = {
+  readonly id: string;
+  readonly adapter: string;
+  readonly n: number;
+  readonly parent: number;
+  readonly turns: readonly string[];
+  readonly places: number[];
+};
+
+/** By time; equal times by id, so that a cursor is exact. */
+export const inOrder = (a: Pick<TurnRow, 'ms' | 'id'>, b: Pick<TurnRow, 'ms' | 'id'>): number =>
+  a.ms - b.ms || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+/** Index of the first row that is not before the cursor `<ms>.<id>`. */
+export function indexOfCursor(rows: readonly TurnRow[], cursor: string): number {
+  const [ms = '', ...id] = cursor.split('.');
+  const wanted = { ms: Number(ms), id: id.join('.') };
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (inOrder(rows[middle]!, wanted) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export const cursorOf = ({ ms, id }: TurnRow): string => `${ms}.${id}`;
