@@ -6,6 +6,7 @@ import { verifyChains } from '../../services/cli/audit/verify-chains.ts';
 import { backUpToBucket } from '../../services/cli/backup/back-up-to-bucket.ts';
 import { backupFolder } from '../../services/cli/backup/backup-folder.ts';
 import { bucketSource } from '../../services/cli/backup/bucket-points.ts';
+import { folderCheckpoints } from '../../services/cli/backup/checkpoint-source.ts';
 import { kafkaSource } from '../../services/cli/backup/kafka-source.ts';
 import { kafkaTarget } from '../../services/cli/backup/kafka-target.ts';
 import type { Manifest } from '../../services/cli/backup/manifest.ts';
@@ -54,10 +55,14 @@ describeWithKafka('a backup of Kafka', (node) => {
   const connection = () =>
     on.harness.connection as { readonly brokers: readonly string[]; readonly prefix: string };
   const folder = () => backupFolder(join(place, 'backup'));
+  const here = () => {
+    const data = dataFolder(join(place, 'data'));
+    return { data, checkpoints: folderCheckpoints(data.checkpoints) };
+  };
   const backUp = async (): Promise<Manifest> => {
     const log = await kafkaSource(connection());
     try {
-      const from = { data: dataFolder(join(place, 'data')), log };
+      const from = { ...here(), log };
       const time = '2026-03-01T12:00:00.000Z';
       return (await takeBackup(from, folder(), { ...options, time, keepPoints: undefined })).manifest;
     } finally {
@@ -179,7 +184,7 @@ describeWithKafka('a backup of Kafka', (node) => {
       const source = await kafkaSource(connection());
       const time = '2026-03-01T12:00:00.000Z';
       const backUpThere = () =>
-        backUpToBucket({ data: dataFolder(join(place, 'data')), log: source }, bucket, {
+        backUpToBucket({ ...here(), log: source }, bucket, {
           ...options,
           time,
           keepPoints: undefined,

@@ -19,7 +19,7 @@ import { type BackedUp, type BackupOptions, type Taken, takePoint } from './take
 
 /**
  * Adds a point to a bucket, while services run: as `takeBackup` does, in a folder of the data folder first. So the log
- * is one state of it, however long the upload takes, and checkpoints that the bucket has are not copied at all.
+ * is one state of it, however long the upload takes, and checkpoints that the backup has are not copied at all.
  *
  * @throws Refusal, NotNow, LogRefused, LogUnavailable, FileError, StoreUnavailable, the signal's reason
  */

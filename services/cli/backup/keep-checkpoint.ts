@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CheckpointDamaged, readState } from '../../../shared/policy/checkpoints/checkpoint-files.ts';
+import { CheckpointDamaged } from '../../../shared/policy/checkpoints/checkpoint-files.ts';
 import { readServed } from '../../../shared/policy/checkpoints/served.ts';
-import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
+import { isStoreUnavailable } from '../../../shared/policy/checkpoints/store-unavailable.ts';
 import { type BackupFolder, type NamedCheckpoint, placeOfCheckpoint } from './backup-folder.ts';
-import { copyFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
+import type { CheckpointSource, FoundCheckpoint } from './checkpoint-source.ts';
+import { flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
-import { bytesOf, type StoredCheckpoint } from './manifest.ts';
+import type { StoredCheckpoint, StoredFile } from './manifest.ts';
 import { folderSource, type Point, readPoints } from './point-source.ts';
 import { remove } from './points.ts';
 
@@ -19,37 +20,33 @@ export type CheckpointPlan =
   | {
       readonly kind: 'copied';
       readonly named: Named;
-      readonly from: string;
+      readonly found: FoundCheckpoint;
       readonly bytes: number;
     }
   | { readonly kind: 'absent'; readonly named: Named; readonly why: string };
 
 /**
- * Finds out whether a checkpoint is in the backup already; if not, whether it is in the data folder. One that the
- * trainer has removed is not needed any more, so later points do without it, unless it is in use.
+ * Finds out whether a checkpoint is in the backup already; if not, whether the source has it. One that the trainer has
+ * removed is not needed any more, so later points do without it, unless it is in use.
+ *
+ * @throws StoreUnavailable
  */
 export async function planCheckpoint(
   named: Named,
-  data: DataFolder,
+  source: CheckpointSource,
   stored: ReadonlyMap<string, StoredCheckpoint>,
   isWhole: Earlier['isWhole'],
 ): Promise<CheckpointPlan> {
-  const from = join(data.checkpoints(named.adapter), named.name);
-  const isHere = await stat(from).then(
-    () => true,
-    () => false,
-  );
+  const isThere = await source.has(named);
+  if (!isThere && !named.isInUse) return { kind: 'absent', named, why: 'the trainer removed it' };
   const checkpoint = stored.get(placeOfCheckpoint(named));
-  if (checkpoint !== undefined && (isHere || named.isInUse) && (await isWhole(checkpoint)))
-    return { kind: 'stored', checkpoint };
+  if (checkpoint !== undefined && (await isWhole(checkpoint))) return { kind: 'stored', checkpoint };
   try {
-    const { digest } = await readState(from);
-    if (digest !== named.digest) return { kind: 'absent', named, why: otherNumbers(from) };
-    const sizes = (await filesBelow(from)).map(async (path) => ({
-      bytes: (await stat(join(from, path))).size,
-    }));
-    return { kind: 'copied', named, from, bytes: bytesOf(await Promise.all(sizes)) };
+    const found = await source.find(named);
+    if (found.digest !== named.digest) return { kind: 'absent', named, why: otherNumbers(found.from) };
+    return { kind: 'copied', named, found, bytes: found.bytes };
   } catch (error) {
+    if (isStoreUnavailable(error)) throw error;
     return { kind: 'absent', named, why: (error as Error).message };
   }
 }
@@ -89,16 +86,16 @@ async function hasFilesOf({ root }: BackupFolder, { place, files }: StoredCheckp
  * @returns why it cannot, or that the trainer removed the checkpoint meanwhile
  */
 export async function keepCheckpoint(
-  { named, from }: Extract<CheckpointPlan, { readonly kind: 'copied' }>,
+  { named, found }: Extract<CheckpointPlan, { readonly kind: 'copied' }>,
   folder: BackupFolder,
   reading: Reading,
 ): Promise<StoredCheckpoint | { readonly why: string }> {
   const copy = join(folder.unfinished, randomUUID());
   const place = placeOfCheckpoint(named);
-  const files: StoredCheckpoint['files'] = [];
+  const { from } = found;
+  let files: readonly StoredFile[];
   try {
-    for (const path of await filesBelow(from))
-      files.push({ path, ...(await copyFile(join(from, path), join(copy, path), reading)) });
+    files = await found.copyTo(copy, reading);
     const { state } = await readServed(copy);
     if (state.digest !== named.digest) return { why: otherNumbers(from) };
   } catch (error) {
@@ -117,7 +114,7 @@ export async function keepCheckpoint(
     await flush(dirname(final));
   });
   const { adapter, version, name, digest } = named;
-  return { adapter, version, name, digest, place, files };
+  return { adapter, version, name, digest, place, files: [...files] };
 }
 
 /** A file to read does not exist; the one to write always does. */

@@ -9,6 +9,7 @@ import { openCheckpointStore } from '../../../shared/policy/checkpoints/checkpoi
 import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { commitVersion, promote, rollBack } from '../../../test/e2e/serving-promote.ts';
 import { type BackupFolder, backupFolder } from './backup-folder.ts';
+import { folderCheckpoints } from './checkpoint-source.ts';
 import type { Manifest } from './manifest.ts';
 import { pointIds } from './point-ids.ts';
 import { folderSource } from './point-source.ts';
@@ -38,7 +39,10 @@ const options: BackupOptions = {
   signal: new AbortController().signal,
 };
 const take = (changes: Partial<BackupOptions> = {}) =>
-  takeBackup({ data, log: sqliteSource(data) }, folder, { ...options, ...changes });
+  takeBackup({ data, log: sqliteSource(data), checkpoints: folderCheckpoints(data.checkpoints) }, folder, {
+    ...options,
+    ...changes,
+  });
 const feedback = (id: string) =>
   FeedbackGiven.create({
     id,

@@ -5,6 +5,7 @@ import { defined } from '../../../shared/lang/defined.ts';
 import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
 import type { Done } from '../../../shared/runtime/progress-bar.ts';
 import { type BackupFolder, numberOfPoint, pointId } from './backup-folder.ts';
+import type { CheckpointSource } from './checkpoint-source.ts';
 import { copyFile, filesBelow, flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
 import {
@@ -44,7 +45,11 @@ export type Taken = {
 };
 
 /** What is backed up. */
-export type BackedUp = { readonly data: DataFolder; readonly log: LogSource };
+export type BackedUp = {
+  readonly data: DataFolder;
+  readonly log: LogSource;
+  readonly checkpoints: CheckpointSource;
+};
 
 /**
  * Adds a point to a backup, while services run. The order decides what a restore finds:
@@ -55,7 +60,7 @@ export type BackedUp = { readonly data: DataFolder; readonly log: LogSource };
  *    it. Newer ones are not copied.
  *  - Then the keys: those that the log mentions exist.
  *
- * @throws Refusal, NotNow, LogRefused, LogUnavailable, FileError, the signal's reason
+ * @throws Refusal, NotNow, LogRefused, LogUnavailable, FileError, StoreUnavailable, the signal's reason
  */
 export async function takeBackup(
   from: BackedUp,
@@ -108,7 +113,7 @@ async function addPoint(
   const lineage = lineageOf(state.lineage);
   const stored = storedIn(earlier.points);
   const plans = await Promise.all(
-    lineage.named.map((named) => planCheckpoint(named, data, stored, earlier.isWhole)),
+    lineage.named.map((named) => planCheckpoint(named, from.checkpoints, stored, earlier.isWhole)),
   );
   const toCopy = bytesOf(plans.filter((plan) => plan.kind === 'copied'));
   await requireSpace(folder.root, state.bytes + toCopy);

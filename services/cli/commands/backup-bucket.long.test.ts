@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openBucket } from '../../../shared/bucket/open-bucket.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../../shared/log/sqlite/open-sqlite-log.ts';
 import { PIECE_BYTES } from '../../../shared/policy/checkpoints/bucket.ts';
+import { type BucketStore, openBucketStore } from '../../../shared/policy/checkpoints/bucket-store.ts';
+import { openCheckpointStore } from '../../../shared/policy/checkpoints/checkpoint-store.ts';
 import { createAccessKey, readAccessKeys } from '../../../shared/runtime/access-keys.ts';
 import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { makeSmallLog } from '../../../test/audit/small-log.ts';
@@ -133,6 +136,96 @@ describeWithS3('backups in a bucket', (server) => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('of another log') });
     await rm(join(bucket.files, 'clawloop-backup.json'));
     expect(await backup()).toMatchObject({ code: 2, stderr: expect.stringContaining('holds other objects') });
+  });
+
+  describe('checkpoints in a bucket', () => {
+    let checkpoints: TestBucket;
+    let folder: string;
+    beforeEach(async () => {
+      checkpoints = await newBucket(server());
+      folder = join(place, 'backup');
+    });
+    const withStore = async <Result>(at: TestBucket, root: DataFolder, use: (of: BucketStore) => Result) => {
+      const opened = openBucket(at.place);
+      const local = openCheckpointStore(root.checkpoints('default'));
+      try {
+        return await use(openBucketStore({ bucket: opened, adapter: 'default', local }));
+      } finally {
+        await opened.close();
+      }
+    };
+    /** As a trainer of another host leaves it: the checkpoint is in the bucket alone. */
+    const trainElsewhere = async (version: number) => {
+      const name = await train(version);
+      await withStore(checkpoints, data, (store) => store.complete(name));
+      await rm(data.checkpoints('default'), { recursive: true });
+      return name;
+    };
+    const namesIn = (at: TestBucket) => withStore(at, data, (store) => store.names());
+    const into = (...more: readonly string[]) =>
+      clawloop(
+        [
+          'backup',
+          folder,
+          '--checkpoints',
+          checkpoints.config.checkpoints!,
+          '--data-folder',
+          data.root,
+          ...more,
+        ],
+        env,
+      );
+    const from = (at: TestBucket) =>
+      clawloop(
+        ['restore', folder, '--checkpoints', at.config.checkpoints!, '--data-folder', join(place, 'new')],
+        env,
+      );
+
+    test('a point has them, and a trainer uploads what was restored to a new prefix', async () => {
+      const names = [await trainElsewhere(1), await trainElsewhere(2)];
+      expect((await into()).stdout).toMatch(/^0001-\S+: \d+ records, 2 checkpoints; /);
+      const third = await trainElsewhere(3);
+      await rm(join(checkpoints.files, 'default', 'manifests', `${names[0]}.json`));
+      expect((await into()).stdout).toMatch(/^0002-\S+: \d+ records, 2 checkpoints \(1 already there\); /);
+      expect(await readdir(join(data.root, 'checkpoints'))).toEqual([]);
+      expect((await clawloop(['backup', 'verify', folder])).stdout).toContain('all as written');
+
+      expect(await from(checkpoints)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('holds objects already'),
+      });
+      expect(await readdir(place)).not.toContain('new');
+      const other = await newBucket(server());
+      expect((await from(other)).stdout).toContain(`--checkpoints ${other.config.checkpoints}`);
+      const there = dataFolder(join(place, 'new'));
+      expect((await readdir(there.checkpoints('default'))).toSorted()).toEqual([names[1], third]);
+      expect(await withStore(other, there, (store) => store.problem(true))).toBeUndefined();
+      expect((await namesIn(other)).toSorted()).toEqual([names[1], third]);
+    });
+
+    test('one with a changed object is missing, and nothing is added while the store is away', async () => {
+      const name = await trainElsewhere(1);
+      await server().kill();
+      try {
+        expect(await into()).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining('No point was added'),
+        });
+      } finally {
+        await server().start();
+      }
+      const objects = await readdir(join(checkpoints.files, 'default', 'objects'), {
+        recursive: true,
+        withFileTypes: true,
+      });
+      const { parentPath, name: file } = objects.find((entry) => entry.name.startsWith('adapter_model'))!;
+      const content = await readFile(join(parentPath, file));
+      await writeFile(join(parentPath, file), content.with(0, content[0]! ^ 1));
+      const { code, stdout, stderr } = await into();
+      expect([code, stdout]).toEqual([1, expect.stringContaining('0 checkpoints')]);
+      expect(stderr).toMatch(new RegExp(`MISSING  v1 of default .*${name} is damaged`));
+      expect(await namesIn(checkpoints)).toEqual([name]);
+    });
   });
 
   test('while the store is away, the command says so and adds nothing; without an access key it says what to set', async () => {

@@ -1,19 +1,22 @@
+import type { CliConfig } from '../../../shared/config/cli.ts';
 import { utcNow } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
-import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { megabytes } from '../../../shared/runtime/megabytes.ts';
+import { openCheckpoints } from '../../../shared/runtime/open-checkpoints.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
 import { INTERRUPTED } from '../../../shared/runtime/stop-on-signals.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 import { backUpToBucket } from '../backup/back-up-to-bucket.ts';
+import { checkpointsOf } from '../backup/checkpoint-source.ts';
 import { bytesOf, type Manifest, recordsIn } from '../backup/manifest.ts';
 import { withSource } from '../backup/open-log-place.ts';
 import { withPlace } from '../backup/open-place.ts';
 import { findPoint, type Point, type PointSource, readPoints } from '../backup/point-source.ts';
 import { verifyPoint } from '../backup/read-point.ts';
 import { runVisibly } from '../backup/run-visibly.ts';
-import { type Taken, takeBackup } from '../backup/take-backup.ts';
+import { type BackedUp, type Taken, takeBackup } from '../backup/take-backup.ts';
 import type { Command } from '../command.ts';
 import { readOptions, wholeNumber } from '../options.ts';
 
@@ -47,10 +50,6 @@ export const backup: Command = {
 
 async function create(argv: readonly string[]): Promise<number> {
   const { values, words, settings } = readOptions(argv, { 'keep-points': { type: 'string' } });
-  if (settings.checkpoints !== undefined)
-    throw new UsageError(
-      `checkpoints are in ${settings.checkpoints}, which clawloop backup does not copy: stop the services, then copy the bucket with its own tools and the data folder as files (docs/operate/backup.md)`,
-    );
   const keep = values['keep-points'];
   const keepPoints = keep === undefined ? undefined : wholeNumber(keep, '--keep-points');
   if (keepPoints === 0) throw new UsageError('--keep-points must be at least 1');
@@ -61,17 +60,32 @@ async function create(argv: readonly string[]): Promise<number> {
   const time = utcNow();
   return withPlace([words, settings, 'backup FOLDER'], async (place) => {
     const taken = await runVisibly('No point was added; earlier points are intact', (options) =>
-      withSource(settings, data, (log) => {
+      withBackedUp(settings, data, (from) => {
         const all = { ...options, keepPoints, time };
         return place.kind === 'folder'
-          ? takeBackup({ data, log }, place.folder, all)
-          : backUpToBucket({ data, log }, place.bucket, all);
+          ? takeBackup(from, place.folder, all)
+          : backUpToBucket(from, place.bucket, all);
       }),
     );
     if (taken === undefined) return INTERRUPTED;
     printTaken(taken, place.source);
     return taken.manifest.missing.length === 0 ? 0 : LACKING;
   });
+}
+
+async function withBackedUp<Result>(
+  settings: CliConfig,
+  data: DataFolder,
+  use: (from: BackedUp) => Promise<Result>,
+): Promise<Result> {
+  const checkpoints = openCheckpoints(settings, data);
+  try {
+    return await withSource(settings, data, (log) =>
+      use({ data, log, checkpoints: checkpointsOf(checkpoints) }),
+    );
+  } finally {
+    await checkpoints.close();
+  }
 }
 
 function printTaken({ manifest, copied, bytes, removed }: Taken, { name }: PointSource): void {

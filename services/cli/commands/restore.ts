@@ -1,8 +1,12 @@
+import type { CliConfig } from '../../../shared/config/cli.ts';
 import { defined } from '../../../shared/lang/defined.ts';
-import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { openCheckpoints } from '../../../shared/runtime/open-checkpoints.ts';
 import { placeOfLog } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
 import { INTERRUPTED } from '../../../shared/runtime/stop-on-signals.ts';
+import { explained } from '../backup/file-errors.ts';
 import { recordsIn } from '../backup/manifest.ts';
 import { withTarget } from '../backup/open-log-place.ts';
 import { withPlace } from '../backup/open-place.ts';
@@ -28,6 +32,7 @@ export const restore: Command = {
       const id = await findPoint(source, values.point ?? 'latest');
       const manifest = await source.manifest(id);
       await refuseForeignFolder(data.root);
+      await refuseUsedBucket(settings, data);
       const restored = await runVisibly('Nothing was restored', async (options) => {
         await withTarget({ settings, data }, manifest, (target) =>
           restorePoint(source, manifest, { data, ...defined({ target }) }, options),
@@ -40,10 +45,30 @@ export const restore: Command = {
       for (const { adapter, version } of manifest.missing)
         console.error(`MISSING  the backup has no checkpoint of v${version} of ${adapter}, which was in use`);
       const code = await auditRestored(settings, manifest);
+      const log = settings.log === 'kafka' ? ` --log kafka --kafka-prefix ${settings.kafkaPrefix}` : '';
+      const bucket = settings.checkpoints === undefined ? '' : ` --checkpoints ${settings.checkpoints}`;
       console.log(
-        `\nstart it with: clawloop up --data-folder ${data.root}${settings.log === 'kafka' ? ` --log kafka --kafka-prefix ${settings.kafkaPrefix}` : ''}\nnever run it beside the log it is a copy of`,
+        `\nstart it with: clawloop up --data-folder ${data.root}${log}${bucket}\nnever run it beside the log it is a copy of`,
       );
       return code;
     });
   },
 };
+
+/**
+ * The trainer uploads restored checkpoints to a place that has none. Beside those of the old log it would upload nothing.
+ * @throws UsageError when the settings name a bucket with checkpoints; NotNow when it cannot be reached
+ */
+async function refuseUsedBucket(settings: CliConfig, data: DataFolder): Promise<void> {
+  const checkpoints = openCheckpoints(settings, data);
+  try {
+    if (checkpoints.kind === 'folder' || (await checkpoints.bucket.list('')).length === 0) return;
+  } catch (error) {
+    throw explained(error, 'Nothing was restored');
+  } finally {
+    await checkpoints.close();
+  }
+  throw new UsageError(
+    `${checkpoints.bucket.name} holds objects already: give --checkpoints a prefix without any, to which the trainer uploads the restored checkpoints`,
+  );
+}
