@@ -4,7 +4,7 @@ import { share, untilThreeInARow } from '../bench/learning/cell.ts';
 import { type Evaluation, gradeAnswers, heldOutQuestions } from '../bench/learning/evaluate.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import type { Person } from './people.ts';
-import { holdSession } from './session.ts';
+import { asking, holdSession } from './session.ts';
 import type { Taste } from './tastes.ts';
 import type { OpenWorld, World } from './world.ts';
 
@@ -121,9 +121,16 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
   }
 }
 
-async function stateOf(world: World, { measured }: Person, seed: number, answers: number): Promise<State> {
+/** Held-out requests come as the person sends theirs: with the result of a tool, if they use tools. */
+async function stateOf(world: World, person: Person, seed: number, answers: number): Promise<State> {
+  const { measured } = person;
   const { asked, questions } = heldOutQuestions(seed, answers);
-  const texts = await world.answers(questions);
+  const texts = await world.answers(
+    questions.map((question, index) => {
+      const { text, facts } = asked[index]!;
+      return { ...question, messages: asking(person, text, { items: facts }) };
+    }),
+  );
   const graded = measured.map(({ faults }) => gradeAnswers(asked, texts, { complaints: faults }));
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   return {

@@ -40,7 +40,7 @@ export async function holdSession(
   let messages: readonly ChatMessage[] = [];
   for (let request = 1; request <= person.requests; request++) {
     const ask = sampleAsk(random);
-    messages = [...messages, ...asking(person, ask)];
+    messages = [...messages, ...asking(person, ask.text, ask.topic.entry)];
     for (let turn = 0; ; turn++) {
       const answer = await client.ask(messages);
       const faults = faultsOf(person, session, ask, answer.text);
@@ -75,14 +75,18 @@ export async function holdSession(
 }
 
 /** The request, and the result of a tool for a person with tools. */
-function asking({ usesTools }: Person, { text, topic }: Ask): readonly ChatMessage[] {
+export function asking(
+  { usesTools }: Person,
+  text: string,
+  topic: { readonly items: readonly string[] },
+): readonly ChatMessage[] {
   const user: ChatMessage = { role: 'user', content: text };
   if (!usesTools) return [user];
   const call = { id: 'call_1', type: 'function', function: { name: 'search', arguments: '{}' } };
   return [
     user,
     { role: 'assistant', content: null, tool_calls: [call] },
-    { role: 'tool', tool_call_id: 'call_1', content: `Found: ${topic.entry.items.join(', ')}` },
+    { role: 'tool', tool_call_id: 'call_1', content: `Found: ${topic.items.join(', ')}` },
   ];
 }
 
