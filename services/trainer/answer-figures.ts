@@ -1,3 +1,4 @@
+import { defined } from '../../shared/lang/defined.ts';
 import { mean, sum } from '../../shared/lang/numbers.ts';
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
@@ -31,6 +32,8 @@ export type AnswerFigures = {
    * shipped requests
    */
   readonly content: number;
+  /** the same for the person's own prompts; absent: too few of them belong to different conversations */
+  readonly ownContent?: number;
   /** share of tokens that are absurd to the base in their place */
   readonly absurd: number;
   /** share of answers that meet a wish stated in the request */
@@ -50,6 +53,8 @@ const LONGEST_PROMPT = 1024;
 const REQUESTS_PER_WISH = 4;
 /** Offsets of the other requests that an answer is compared with. */
 const OTHERS = [1, 5];
+/** Prompts of the person below which chance decides whether the base recognises them. */
+const LEAST_OWN = 4;
 
 /** Wishes for which the beginning of an answer shows whether they are met. */
 const steering: readonly WishKind[] = ['list', 'greeting', 'one-sentence'];
@@ -91,7 +96,8 @@ export function answerFigures(
   const { spoken, content, steered } = known ?? shippedFigures(engine, voice, adapter);
   if (adapter === undefined) baseFigures.set(engine, { spoken, content, steered });
   const answers = voice.sample(adapter, { prompts: ownPrompts, seed: 'own', tokens: TOKENS });
-  const all = [...spoken, ...measureAnswers(engine, adapter, ownPrompts, answers)];
+  const own = measureAnswers(engine, adapter, ownPrompts, answers);
+  const all = [...spoken, ...own];
   const sumOf = (of: (answer: MeasuredAnswer) => number) => sum(all.map(of));
   const tokens = sumOf((answer) => answer.tokens);
   return {
@@ -103,6 +109,7 @@ export function answerFigures(
     klToBase: sumOf(({ logProb, byBase }) => logProb - byBase) / tokens,
     absurd: sumOf(({ absurd }) => absurd) / tokens,
     content,
+    ...defined({ ownContent: ownContent(engine, ownPrompts, answers, own) }),
     steered,
   };
 }
@@ -131,15 +138,67 @@ function shippedFigures(
   // the seed decides the answers, so that it keeps its name
   const answers = voice.sample(adapter, { prompts, seed: 'canaries', tokens: TOKENS });
   const spoken = measureAnswers(engine, adapter, prompts, answers);
-  const elsewhere = OTHERS.map((shift) => {
-    const others = prompts.map((_, index) => prompts.at((index + shift) % prompts.length)!);
-    return scoreAnswers(engine, undefined, others, answers).map(sum);
-  });
-  const content = spoken.map(
-    ({ byBase }, index) => 1 / (1 + elsewhere.reduce((sum, row) => sum + Math.exp(row[index]! - byBase), 0)),
-  );
+  const others = prompts.map((_, index) => OTHERS.map((shift) => (index + shift) % prompts.length));
+  const content = recognised(engine, prompts, { answers, spoken, others });
   return { spoken, content: mean(content), steered: steerability(voice, adapter, write) };
 }
+
+/**
+ * Probability with which the base, from an answer alone, recognises its prompt among others, per answer.
+ * @param others indices of the other prompts for each answer, equally many for all
+ */
+function recognised(
+  engine: LearningEngine,
+  prompts: readonly (readonly number[])[],
+  {
+    answers,
+    spoken,
+    others,
+  }: {
+    readonly answers: readonly SampledAnswer[];
+    readonly spoken: readonly MeasuredAnswer[];
+    readonly others: readonly (readonly number[])[];
+  },
+): readonly number[] {
+  const elsewhere = OTHERS.map((_, which) => {
+    const swapped = others.map((row) => prompts[row[which]!]!);
+    return scoreAnswers(engine, undefined, swapped, answers).map(sum);
+  });
+  return spoken.map(
+    ({ byBase }, index) => 1 / (1 + elsewhere.reduce((sum, row) => sum + Math.exp(row[index]! - byBase), 0)),
+  );
+}
+
+/** Prompts of one conversation are about one subject, so each is compared with those of other conversations. */
+function ownContent(
+  engine: LearningEngine,
+  prompts: readonly (readonly number[])[],
+  answers: readonly SampledAnswer[],
+  spoken: readonly MeasuredAnswer[],
+): number | undefined {
+  const others = prompts.map((prompt, index) => othersOf(prompts, prompt, index));
+  const counted = others.flatMap((row, index) => (row.length < OTHERS.length ? [] : [index]));
+  if (counted.length < LEAST_OWN) return undefined;
+  const content = recognised(engine, prompts, {
+    answers: counted.map((index) => answers[index]!),
+    spoken: counted.map((index) => spoken[index]!),
+    others: counted.map((index) => others[index]!),
+  });
+  return mean(content);
+}
+
+const othersOf = (
+  prompts: readonly (readonly number[])[],
+  prompt: readonly number[],
+  index: number,
+): readonly number[] =>
+  prompts
+    .map((_, shift) => (index + shift) % prompts.length)
+    .filter((other) => !begins(prompts[other]!, prompt) && !begins(prompt, prompts[other]!))
+    .slice(0, OTHERS.length);
+
+const begins = (whole: readonly number[], start: readonly number[]): boolean =>
+  whole.length >= start.length && start.every((id, at) => whole[at] === id);
 
 function measureAnswers(
   engine: LearningEngine,

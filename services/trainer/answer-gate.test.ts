@@ -18,6 +18,7 @@ const base: AnswerFigures = {
   repetition: 0,
   klToBase: 0,
   content: 0.99,
+  ownContent: 0.9,
   absurd: 0,
   steered: 0.7,
 };
@@ -34,6 +35,7 @@ test("answers as good as the base's, or slightly worse, pass", () => {
       length: 12,
       entropy: 0.1,
       content: 0.9,
+      ownContent: 0.75,
       absurd: 0.04,
       steered: 0.5,
     }),
@@ -48,6 +50,7 @@ test.each([
   ['certainty', { entropy: 0.01 }, 'collapse'],
   ['noise', { entropy: 1.5 }, 'collapse'],
   ['another subject', { content: 0.6 }, 'content'],
+  ["another subject for the person's own prompts", { ownContent: 0.6 }, 'content'],
   ['words that are none', { absurd: 0.2 }, 'content'],
   ['deaf to wishes', { steered: 0.1 }, 'steerability'],
 ] as const)('%s is refused with its figures', (_, changes, reason) => {

@@ -16,6 +16,8 @@ type Bound = {
 
 /** Probability from which on the base can judge the subject of an answer; chance is 1 / 3. */
 const LEAST_BASE_CONTENT = 2 / 3;
+/** The person's prompts are fewer and less plain than the shipped ones, so their figure varies more. */
+const OWN_FACTOR = 2;
 /** Factor by which entropy may change; a person's taste changes it less. */
 const ENTROPY_FACTOR = 5;
 /** Tokens below which an answer is empty of content. */
@@ -39,13 +41,15 @@ export function answerRefusal(
   for (const [reason, bounds] of boundsOf(base, tolerances))
     for (const { figure, limit, side } of bounds) {
       const sign = side === 'above' ? 1 : -1;
-      const [value, before] = [candidate[figure], () => parent()[figure]];
+      const [value, atBase] = [candidate[figure], base[figure]];
+      if (value === undefined || atBase === undefined) continue;
+      const before = () => parent()[figure] ?? atBase;
       if (sign * (value - limit) <= 0 || sign * (value - before()) < 0) continue;
       return {
         passed: false,
         reason,
-        detail: `${names[figure]} of the candidate's answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(base[figure])}, the parent's ${shown(before())}`,
-        figures: { [figure]: value, limit, base: base[figure], parent: before() },
+        detail: `${names[figure]} of the candidate's answers is ${shown(value)}, the limit is ${shown(limit)}; the base's is ${shown(atBase)}, the parent's ${shown(before())}`,
+        figures: { [figure]: value, limit, base: atBase, parent: before() },
       };
     }
   return undefined;
@@ -79,6 +83,9 @@ function boundsOf(
         : [
             // A base that cannot tell its own answers apart cannot judge others.
             ...(base.content < LEAST_BASE_CONTENT ? [] : [below('content', base.content - gateContent)]),
+            ...(base.ownContent === undefined || base.ownContent < LEAST_BASE_CONTENT
+              ? []
+              : [below('ownContent', base.ownContent - OWN_FACTOR * gateContent)]),
             above('absurd', base.absurd + gateContent / 2),
           ],
     ],
@@ -97,6 +104,7 @@ const names: Readonly<Record<Figure, string>> = {
   repetition: 'the share of repeated runs of tokens',
   klToBase: 'the KL to the base (nats per token)',
   content: 'the probability that the base finds their request again',
+  ownContent: 'the probability that the base finds their prompt again among the prompts of the person',
   absurd: 'the share of tokens that the base finds absurd',
   steered: 'the share that meet a wish in the request',
 };

@@ -110,13 +110,16 @@ export function gate(engine: LearningEngine, stride: Stride, settings: GateSetti
   const figuresOf = (adapter: TrainedWeights | undefined) => answerFigures(engine, speech, adapter, own);
   const [base, answers] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
-  const refused = answerRefusal(answers, base, parent, settings);
+  const refused = answerRefusal(answers, settings.rules < 3 ? withoutOwn(base) : base, parent, settings);
   if (refused === undefined) return { ...passed, answers };
   const shut = { ...passed, stepScale: 0, answers };
   return settings.rules < 3
     ? { ...shut, adapter: stride.to, gate: refused }
     : { ...shut, gate: refusalOfPart(refused, passed.candidateScale) };
 }
+
+/** Under earlier rules, answers to the person's prompts were not checked for their content. */
+const withoutOwn = ({ ownContent: _, ...figures }: AnswerFigures): AnswerFigures => figures;
 
 /** Prompts of earlier batches that the current tokenizer and template still produce. */
 const earlierPrompts = ({ earlier = [] }: Stride, engine: LearningEngine) =>

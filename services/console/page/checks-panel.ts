@@ -145,6 +145,7 @@ const gateFigures: readonly (readonly [name: string, label: string, show: (value
   ['meanKl', 'KL to parent', (value) => value.toFixed(4)],
   ['klToBase', 'KL to base', (value) => value.toFixed(4)],
   ['canaryContent', 'On topic', percent],
+  ['canaryOwnContent', 'On topic, own requests', percent],
   ['canarySteered', 'Wish met', percent],
   ['canaryDistinct', 'Different', percent],
   ['canaryEnded', 'Finished', percent],
