@@ -16,6 +16,8 @@ type Bound = {
 
 /** Probability from which on the base can judge the subject of an answer; chance is 1 / 3. */
 const LEAST_BASE_CONTENT = 2 / 3;
+/** The same for the person's prompts, to some of which the base itself may have no answer. */
+const LEAST_OWN_CONTENT = 1 / 2;
 /** The person's prompts are fewer and less plain than the shipped ones, so their figure varies more. */
 const OWN_FACTOR = 2;
 /** Factor by which entropy may change; a person's taste changes it less. */
@@ -83,7 +85,7 @@ function boundsOf(
         : [
             // A base that cannot tell its own answers apart cannot judge others.
             ...(base.content < LEAST_BASE_CONTENT ? [] : [below('content', base.content - gateContent)]),
-            ...(base.ownContent === undefined || base.ownContent < LEAST_BASE_CONTENT
+            ...(base.ownContent === undefined || base.ownContent < LEAST_OWN_CONTENT
               ? []
               : [below('ownContent', base.ownContent - OWN_FACTOR * gateContent)]),
             above('absurd', base.absurd + gateContent / 2),
