@@ -76,6 +76,10 @@ const lossRows = (): readonly string[] => [
       `${verdictWeight} / ${hintWeight}, ${gapClip}, ${teacher} ${teacherAnchor}`,
   ),
   row(
+    'factor on the verdict of a complaint whose hint teaches',
+    ({ settings: { hintedComplaintWeight } }) => hintedComplaintWeight,
+  ),
+  row(
     'distillation, top k, share of the forward KL',
     ({ settings: { distillation, topK, forwardKl } }) => `${distillation}, ${topK}, ${forwardKl}`,
   ),

@@ -170,3 +170,22 @@ test('the gap of one token is bounded', async () => {
   const { seen } = await gradientsOf([sure], { method: 'combine', gapClip: 0.1 });
   expect(seen[0]![0]).toBeCloseTo(0.1, 6);
 });
+
+test('a complaint whose hint teaches moves the policy by the hint alone, one without a hint by its verdict', async () => {
+  const weightsAfter = async (changes: Partial<TrainingSettings>, of: Partial<SampleReady['data']>) => {
+    const record = sampleData('complaint', { verdict: -1, hints, ...of });
+    const result = await step(localTraining(toyEngine), {
+      parent: undefined,
+      batch: batchData(1, [record], { ...changes, distillation: 'topk' }),
+      samples: [record],
+    });
+    if (result.kind !== 'candidate') throw new Error(result.detail);
+    return [...result.adapter.tensors.values()].map(({ values }) => [...values]);
+  };
+  const [told, blamed] = [{ hintedComplaintWeight: 0 }, { hintedComplaintWeight: 1 }];
+  const byHint = await weightsAfter({ method: 'opd' }, {});
+  expect(await weightsAfter(told, {})).toEqual(byHint);
+  expect(await weightsAfter(blamed, {})).not.toEqual(byHint);
+  expect(await weightsAfter(told, { hints: [] })).toEqual(await weightsAfter(blamed, { hints: [] }));
+  expect(await weightsAfter(told, { verdict: 1 })).toEqual(await weightsAfter(blamed, { verdict: 1 }));
+});

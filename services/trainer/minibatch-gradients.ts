@@ -102,6 +102,12 @@ function minibatchLoss(
     settings.mean,
     minibatch.map(({ weight }) => weight),
   );
+  /** The hint of a complaint says what should change; its verdict would also blame what should not. */
+  const verdictWeightOf = (sample: StepSample): number => {
+    if (sample.advantage >= 0 || !teacher.has(sample)) return sample.verdictWeight;
+    const taught = tokens.get(sample)?.weight ?? 1;
+    return sample.verdictWeight * (1 - taught * (1 - settings.hintedComplaintWeight));
+  };
   return (samples: readonly StepSample[], logProbs: PerToken) => {
     const shareOf = samples.map((sample) => shares[minibatch.indexOf(sample)]!);
     const policy = combineLoss(
@@ -109,7 +115,7 @@ function minibatchLoss(
         cur: logProbs,
         prox: prox === undefined ? logProbs : samples.map((sample) => prox.get(sample)!),
         behavior: samples.map(({ behavior }) => behavior),
-        rewards: samples.map(({ advantage, verdictWeight }) => verdictWeight * advantage),
+        rewards: samples.map((sample) => verdictWeightOf(sample) * sample.advantage),
         // A lesson on several tokens already includes the sampled one.
         teacher: samples.map((sample) => (tokens.has(sample) ? undefined : teacher.get(sample))),
         shares: shareOf,

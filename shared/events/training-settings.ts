@@ -50,6 +50,13 @@ export const trainingSettings = z.object({
     .min(0)
     .max(1)
     .describe("with hintCheck: weight of a hint in a person's own words; a known wish has 1"),
+  hintedComplaintWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe(
+      'combine: factor on the verdict of a complaint whose hint teaches with weight 1; the verdict alone blames every token, also those about the subject',
+    ),
   training: trainingKind.describe('what is trained: an adapter (lora), or every weight of the model (full)'),
   distillation: distillationForm.describe(
     "opd, combine: what is learned from the teacher at each position: the sampled token, its topK likeliest tokens and the rest (topk), or the policy's own topK, with the hint that agrees most with them (overlap)",
@@ -201,5 +208,6 @@ export const recordedTrainingSettings = trainingSettings.extend({
   rehearsalWeight: trainingSettings.shape.rehearsalWeight.default(1),
   hintCheck: trainingSettings.shape.hintCheck.default(false),
   ownWordsWeight: trainingSettings.shape.ownWordsWeight.default(1),
+  hintedComplaintWeight: trainingSettings.shape.hintedComplaintWeight.default(1),
 });
 export type TrainingSettings = z.output<typeof trainingSettings>;

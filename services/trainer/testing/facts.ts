@@ -54,6 +54,7 @@ const plain = {
   topK: 4,
   hintCheck: false,
   ownWordsWeight: 1,
+  hintedComplaintWeight: 1,
   teacherAnchor: 0,
   gateMeanKl: 0.5,
   gateLeastScale: 1,
