@@ -2,7 +2,8 @@ import { userInfo } from 'node:os';
 import { withLog } from '../../../clients/with-log.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
 import { withdrawalFact } from '../../../shared/lineage/operator-facts.ts';
-import { type LogContents, openForRewriting, readContents } from '../../../shared/log/sqlite/log-rewrite.ts';
+import type { LogContents } from '../../../shared/log/log-contents.ts';
+import { openForRewriting, readContents } from '../../../shared/log/sqlite/log-rewrite.ts';
 import { claimFile } from '../../../shared/runtime/claim.ts';
 import { utcNow } from '../../../shared/runtime/clock.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
@@ -72,7 +73,7 @@ function refuseKafka({ log }: Pick<CliConfig, 'log'>): void {
 }
 
 async function find(contents: LogContents, data: DataFolder, { word, key }: Request): Promise<Found> {
-  const plan = planErasure(contents, word, key);
+  const plan = await planErasure(contents, word, key);
   return { plan, files: await findFiles(data, plan.selection, plan.probes) };
 }
 
