@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -113,6 +113,11 @@ describeWithKafka(
           run('topics', 'tail', 'conversations', '--session', session, '--json', ...on('a.'));
         tokens = tokensOnlyIn(await recordsOf('anna'), await recordsOf('bert'));
         expect(tokens.length).toBeGreaterThan(0);
+        const aside = { session: 'anna', text: 'a zanzibarquokka that serving set aside' };
+        await writeFile(join(folder, 'outbox', '1-1.json.broken'), JSON.stringify(aside));
+        const line = { level: 50, msg: 'How do I pack for Zanzibar with a zanzibarquokka?' };
+        await appendFile(join(folder, 'logs', 'serving.log'), `${JSON.stringify(line)}\n`);
+        expect(await findWordsInFiles(folder, annas)).toHaveLength(2);
         await writeFile(join(place, 'heads.json'), await run('audit', '--json', ...on('a.')));
       });
 
