@@ -1,7 +1,7 @@
 import type { KafkaConnectionOptions } from '../../../shared/log/kafka/connection.ts';
 import { keyRecordsOf } from '../../../shared/log/kafka/key-records.ts';
 import type { Replacement } from '../../../shared/log/kafka/meta.ts';
-import { activeMembers, deleteReplaced, metaOf } from '../../../shared/log/kafka/replaced-log.ts';
+import { activeMembers, deleteReplaced, leftOf, metaOf } from '../../../shared/log/kafka/replaced-log.ts';
 import { openStillLog, type StillLog } from '../../../shared/log/kafka/still-log.ts';
 import { kafkaConnection } from '../../../shared/runtime/open-log.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
@@ -24,7 +24,9 @@ export async function deleteOld(place: CopyPlace, wish: Pick<Wish, 'isSure'>): P
     return NOT_YET;
   }
   const { topics, isDeleted } = old.replacedBy;
-  if (!isDeleted) {
+  // Once some are gone, nothing can be proven any more; the proof came before.
+  const isBegun = isDeleted && (await leftOf(from, old.replacedBy)).length < topics.length;
+  if (!isBegun) {
     await requireProven(place, from);
     print([`the topics of ${into} are a complete copy, and balance. These will be deleted:`, ...topics]);
     if (!(await isConfirmed(`Delete ${topics.length} topics?`, wish))) return NOT_YET;

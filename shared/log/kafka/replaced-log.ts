@@ -1,7 +1,7 @@
 import { openAppendQueue } from './append-queue.ts';
 import { connectTo, type KafkaConnection, type KafkaConnectionOptions } from './connection.ts';
 import { groupNames } from './group-names.ts';
-import { type Meta, noteReplacement, readMeta } from './meta.ts';
+import { type Meta, noteReplacement, type Replacement, readMeta } from './meta.ts';
 import { openTopicReader } from './topic-reader.ts';
 import { deleteTopics, existing, topicsOf, withAdmin } from './topics-of-log.ts';
 
@@ -37,6 +37,10 @@ export async function replacedTopics(options: KafkaConnectionOptions): Promise<r
   const keys = await existing(connection, [connection.keysTopic]);
   return [...(await topicsOf(connection)).filter((name) => name !== connection.metaTopic), ...keys];
 }
+
+/** Those of the replaced topics that are still there. */
+export const leftOf = (options: KafkaConnectionOptions, { topics }: Pick<Replacement, 'topics'>) =>
+  existing(connectTo(options), topics);
 
 /** Says in the meta topic which prefix has the log, so that no service opens the old topics. */
 export async function noteReplaced(
