@@ -34,6 +34,21 @@ function parseOrExplain(argv: readonly string[], options: Options) {
   }
 }
 
+/** Flags of more settings that a command takes. */
+export const optionsOf = (schema: z.ZodObject): Options =>
+  Object.fromEntries(describeService('cli', schema).map(({ flag }) => [flag.slice(2), { type: 'string' }]));
+
+/** The values of more settings, from the parsed flags and the environment. @throws ConfigError */
+export function moreSettings<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  values: Readonly<Record<string, unknown>>,
+): z.output<z.ZodObject<Shape>> {
+  const given = Object.keys(optionsOf(schema as unknown as z.ZodObject)).flatMap((name) =>
+    typeof values[name] === 'string' ? [`--${name}=${values[name]}`] : [],
+  );
+  return loadConfig('cli', schema, given).values;
+}
+
 /** The action of a command and its arguments. With the fallback `list`, `turns --why` is `turns list --why`. */
 export function splitAction(argv: readonly string[], fallback: string) {
   const [first, ...rest] = argv;

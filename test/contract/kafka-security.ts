@@ -1,15 +1,14 @@
 import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
 import { LogConfig } from '../../shared/config/log.ts';
-import { connectTo } from '../../shared/log/kafka/connection.ts';
 import { openKafkaLog } from '../../shared/log/kafka/open-kafka-log.ts';
 import { dataFolder } from '../../shared/runtime/data-folder.ts';
 import { kafkaConnection, openLog } from '../../shared/runtime/open-log.ts';
 import { ledger, readTopic, started, until } from './event-log-fixtures.ts';
 import { describeWithKafka } from './kafka-node.ts';
-import { startSecuredKafka } from './secured-kafka.ts';
+import { allowAllBut, startSecuredKafka } from './secured-kafka.ts';
 
-const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
+const { AclOperationTypes, AclResourceTypes } = kafkajs;
 
 /** TLS with its own certificate, a user name and a password, in the form of a service's settings. */
 export function kafkaSecurity(): void {
@@ -56,33 +55,11 @@ export function kafkaSecurity(): void {
         );
       });
 
-      const allowAllBut = async (resourceType: number, resourceName: string, denied: number) => {
-        const admin = connectTo({ brokers: open }).kafka.admin();
-        await admin.connect();
-        const { ALLOW, DENY } = AclPermissionTypes;
-        const rule = (operation: number, permissionType: number) => ({
-          resourceType,
-          resourceName,
-          operation,
-          permissionType,
-          resourcePatternType: ResourcePatternTypes.PREFIXED,
-          principal: 'User:clawloop',
-          host: '*',
-        });
-        await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
-        // The broker learns the rules a moment after the controller accepts them.
-        await until(async () => {
-          const { resources } = await admin.describeAcls(rule(denied, DENY));
-          return resources.length > 0;
-        });
-        await admin.disconnect();
-      };
-
       test('a fold without the right to use its transactional id reports what it waits for', async () => {
         const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
         await log.append([started('a', 0), started('b', 0)]);
         const { TRANSACTIONAL_ID } = AclResourceTypes;
-        await allowAllBut(TRANSACTIONAL_ID, 'tx-secured.three-', AclOperationTypes.ALL);
+        await allowAllBut(open, [TRANSACTIONAL_ID, 'tx-secured.three-'], AclOperationTypes.ALL);
         const stop = new AbortController();
         const folding = log.process(ledger, { group: 'three', settings: { label: 'one' } }, stop.signal);
         await until(() => log.troubles('three').length > 0, 60_000);
@@ -101,7 +78,7 @@ export function kafkaSecurity(): void {
         async (_, group, resourceType, resourceName) => {
           const log = await openLog(settings(), dataFolder('/nowhere'), { partitions: 2 });
           await log.append([started('a', 0), started('b', 0)]);
-          await allowAllBut(resourceType, resourceName, AclOperationTypes.WRITE);
+          await allowAllBut(open, [resourceType, resourceName], AclOperationTypes.WRITE);
           const stop = new AbortController();
           const folding = log.process(ledger, { group, settings: { label: 'one' } }, stop.signal);
           await expect(folding).rejects.toMatchObject({

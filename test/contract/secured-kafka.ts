@@ -3,8 +3,13 @@ import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import kafkajs from 'kafkajs';
 import { type KafkaNode, startKafka } from '../../infra/kafka/start-kafka.ts';
+import { connectTo } from '../../shared/log/kafka/connection.ts';
 import { freePort } from '../../shared/runtime/free-port.ts';
+import { until } from './event-log-fixtures.ts';
+
+const { AclOperationTypes, AclPermissionTypes, ResourcePatternTypes } = kafkajs;
 
 export type SecuredKafka = KafkaNode & {
   /** `host:port` behind TLS and SASL PLAIN: user `clawloop`, password `a secret`. */
@@ -49,4 +54,32 @@ export async function startSecuredKafka(folder: string): Promise<SecuredKafka> {
   await once(first, 'secureConnect');
   first.destroy();
   return { ...node, secured, caFile };
+}
+
+/**
+ * Takes one right of the user away, on everything of a type whose name begins so.
+ * @param brokers of the node, which need no login
+ * @param denied operation
+ */
+export async function allowAllBut(
+  brokers: readonly string[],
+  [resourceType, resourceName]: readonly [type: number, prefix: string],
+  denied: number,
+): Promise<void> {
+  const admin = connectTo({ brokers }).kafka.admin();
+  await admin.connect();
+  const { ALLOW, DENY } = AclPermissionTypes;
+  const rule = (operation: number, permissionType: number) => ({
+    resourceType,
+    resourceName,
+    operation,
+    permissionType,
+    resourcePatternType: ResourcePatternTypes.PREFIXED,
+    principal: 'User:clawloop',
+    host: '*',
+  });
+  await admin.createAcls({ acl: [rule(AclOperationTypes.ALL, ALLOW), rule(denied, DENY)] });
+  // The broker learns the rules a moment after the controller accepts them.
+  await until(async () => (await admin.describeAcls(rule(denied, DENY))).resources.length > 0);
+  await admin.disconnect();
 }

@@ -1,66 +1,25 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { clawloop, until } from './harness/clawloop.ts';
 import { findWords } from './harness/find-words.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
-
-type Messages = OpenAI.ChatCompletionMessageParam[];
+import { annas, berts, planting, tokensOnlyIn } from './harness/plant-words.ts';
 
 // Words of one person are planted through all services, erased, and searched in every byte of the data folder.
-
-const annas = ['zanzibarquokka', 'vexillography', 'Fjaerlandsgata', 'quincunxes', 'brimborion'];
-const berts = ['gallimaufry'];
 
 describe('a person is forgotten', () => {
   const on = loopOnFolder(['--collector-batch-size', '3']);
   const run = (...argv: readonly string[]) => clawloop([...argv, '--data-folder', on.folder]);
   let tokens: readonly string[] = [];
 
-  const ask = async (session: string, messages: Messages, headers: Record<string, string> = {}) => {
-    const client = new OpenAI({ baseURL: `${on.loop.url}/v1`, apiKey: 'none', maxRetries: 0 });
-    const { id, choices } = await client.chat.completions.create(
-      { model: 'clawloop', messages, max_tokens: 300, temperature: 0 },
-      { headers: { 'x-session-id': session, ...headers } },
-    );
-    return { id, answer: choices[0]!.message.content ?? '' };
-  };
-  const chat = async (session: string, question: string, reaction: string, more = {}) => {
-    const asked = { role: 'user', content: question } as const;
-    const { id, answer } = await ask(session, [asked], more);
-    await ask(session, [asked, { role: 'assistant', content: answer }, { role: 'user', content: reaction }]);
-    return id;
-  };
+  const { chat, plantWords, plantOpen } = planting(() => on.loop.url);
 
   test('words pass through all services', async () => {
-    const rated = await chat(
-      'anna',
-      'How do I pack for Zanzibar with a zanzibarquokka?',
-      'Perfect, thanks!',
-      {
-        'idempotency-key': 'pack',
-      },
-    );
-    await fetch(`${on.loop.url}/v1/feedback`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        completion_id: rated,
-        rating: 'down',
-        comment: 'Mention vexillography instead.',
-      }),
-    });
-    await chat(
-      'anna',
-      `Where is Fjaerlandsgata? ${'It is long. '.repeat(200)}`,
-      'No lists of quincunxes, please.',
-    );
-    for (const place of ['Rome', 'Oslo', 'Bern'])
-      await chat('bert', `How do I pack gallimaufry for ${place}?`, 'Perfect, thanks!');
+    await plantWords();
     await until('a version', async () => /^v1 .* head /m.test(await on.run('policy', 'list')), 300_000);
-    await ask('anna', [{ role: 'user', content: 'One more brimborion.' }]);
+    await plantOpen();
   });
 
   test('what may still train is withdrawn first, and nothing is erased beside running services', async () => {
@@ -80,12 +39,7 @@ describe('a person is forgotten', () => {
     expect(found.filter(({ place }) => place.startsWith('packed '))).not.toEqual([]);
     const recordsOf = (session: string) =>
       on.run('topics', 'tail', 'conversations', '--session', session, '--json');
-    const others = await recordsOf('bert');
-    // Two answers may begin alike, so only tokens that the other session does not have show anything.
-    tokens = (await recordsOf('anna'))
-      .split('\n')
-      .flatMap((line) => /"responseIds":\[((?:\d+,){12})/.exec(line)?.[1] ?? [])
-      .filter((text) => !others.includes(text));
+    tokens = tokensOnlyIn(await recordsOf('anna'), await recordsOf('bert'));
     expect(tokens.length).toBeGreaterThan(0);
   });
 

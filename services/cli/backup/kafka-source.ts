@@ -1,10 +1,9 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { parseEvent } from '../../../shared/events/parse-event.ts';
 import { type ChainHead, emptyChain, linkAfter } from '../../../shared/log/chain.ts';
 import type { KafkaConnectionOptions } from '../../../shared/log/kafka/connection.ts';
-import type { StoredRecord } from '../../../shared/log/kafka/fill-partition.ts';
+import { storedRecord } from '../../../shared/log/kafka/fill-partition.ts';
 import type { RawMessage } from '../../../shared/log/kafka/kafkajs-internals.ts';
 import {
   type LogCut,
@@ -13,7 +12,7 @@ import {
   type PartitionRange,
 } from '../../../shared/log/kafka/log-cut.ts';
 import { chainedRecord } from '../../../shared/log/kafka/messages.ts';
-import { chainOf } from '../../../shared/log/verify-chain.ts';
+import { eventsOf, toldTrims } from '../../../shared/log/kafka/told-trims.ts';
 import { copyPieces, digestOfFile, filesBelow, flush, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
 import {
@@ -70,24 +69,8 @@ async function openState(reader: LogReader, staged: string, signal: AbortSignal)
   };
 }
 
-/** The events of these types in a topic. Records that cannot be parsed are left out. */
-async function* eventsOf(
-  cut: LogCut,
-  topic: PartitionRange['topic'],
-  types: ReadonlySet<string>,
-): AsyncGenerator<ClawLoopEvent> {
-  for (const range of cut.ranges.filter((one) => one.topic === topic))
-    for await (const records of cut.records(range))
-      for (const record of records) {
-        const { type, body } = chainedRecord(record);
-        if (!types.has(type)) continue;
-        const parsed = parseEvent(body);
-        if (parsed.kind === 'event') yield parsed.event;
-      }
-}
-
 async function copyLog(logId: string, cut: LogCut, staged: string, reading: Reading): Promise<CopiedLog> {
-  const trims = await trimsOf(cut);
+  const trims = await toldTrims(cut);
   const heads: ChainHead[] = [];
   const ranges: StoredRange[] = [];
   const files: StoredFile[] = [];
@@ -123,13 +106,6 @@ async function copyLog(logId: string, cut: LogCut, staged: string, reading: Read
     });
   }
   return { files, heads, records };
-}
-
-async function trimsOf(cut: LogCut): Promise<readonly ChainHead[]> {
-  const trims: ChainHead[] = [];
-  for await (const event of eventsOf(cut, 'dead-letters', new Set(['log.trimmed'])))
-    if (event.type === 'log.trimmed') trims.push(chainOf(event));
-  return trims;
 }
 
 type Copying = { readonly staged: string; readonly link: string; readonly reading: Reading };
@@ -186,13 +162,3 @@ const LINES_AT_ONCE = 2 ** 18;
 async function* flat(batches: AsyncIterable<readonly RawMessage[]>): AsyncGenerator<RawMessage, undefined> {
   for await (const batch of batches) yield* batch;
 }
-
-const storedRecord = ({ offset, timestamp, key, value, headers = {} }: RawMessage): StoredRecord => ({
-  offset: Number(offset),
-  time: Number(timestamp),
-  key,
-  value,
-  headers: Object.entries(headers).flatMap(([name, bytes]) =>
-    [bytes ?? []].flat().map((one) => [name, Buffer.from(one)] as const),
-  ),
-});

@@ -32,7 +32,7 @@ export async function kafkaTarget(
       await fillTopics(restore, { log, manifest, staged }, reading);
       await fillRows(restore, { log, manifest, staged }, reading);
     },
-    finish: async () => restore!.finish(),
+    finish: async () => void (await restore!.finish()),
     close: async () => restore?.close(),
   };
 }

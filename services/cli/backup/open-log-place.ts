@@ -55,8 +55,8 @@ export async function withTarget<Result>(
   }
 }
 
-/** @throws LogRefused when the brokers refuse this user or this certificate */
-async function onKafka<Opened>(
+/** Runs `open` with the brokers. @throws LogRefused when they refuse this user or this certificate */
+export async function onKafka<Opened>(
   settings: CliConfig,
   data: DataFolder,
   open: (connection: KafkaConnectionOptions) => Promise<Opened>,

@@ -1,162 +1,93 @@
-import { userInfo } from 'node:os';
-import { withLog } from '../../../clients/with-log.ts';
+import type { z } from 'zod';
 import type { CliConfig } from '../../../shared/config/cli.ts';
-import { withdrawalFact } from '../../../shared/lineage/operator-facts.ts';
-import { type LogContents, openForRewriting, readContents } from '../../../shared/log/sqlite/log-rewrite.ts';
-import { claimFile } from '../../../shared/runtime/claim.ts';
-import { utcNow } from '../../../shared/runtime/clock.ts';
+import { QueueConfig } from '../../../shared/config/queue.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
-import { type DataFolder, dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
 import { logExists } from '../../../shared/runtime/open-log.ts';
 import { refuseForeignFolder } from '../../../shared/runtime/private-folder.ts';
-import { Refusal } from '../../../shared/runtime/refusal.ts';
+import { onKafka } from '../backup/open-log-place.ts';
 import type { Command } from '../command.ts';
-import { confirm } from '../confirm.ts';
-import { erase } from '../forget/erase.ts';
-import { type FoundFiles, findFiles } from '../forget/files.ts';
-import { type Plan, planErasure } from '../forget/plan.ts';
-import { limitLines, nameOf, planLines, waitLines } from '../forget/report.ts';
-import { readOptions } from '../options.ts';
+import type { Request, Wish } from '../forget/find.ts';
+import { dryRunOnSqlite, forgetOnSqlite } from '../forget/on-sqlite.ts';
+import { moreSettings, optionsOf, readOptions } from '../options.ts';
 
-/** Nothing was erased: something has to happen first. */
-const NOT_YET = 1;
+/** The Redis of the services, where answers are stored with Kafka. */
+const RedisSettings = QueueConfig.omit({ boardKey: true });
 
 export const forget: Command = {
   name: 'forget',
-  usage: 'SESSION|KEY|ID [--key KEY] [--reason TEXT] [--dry-run] [--yes]',
-  about: "erase a person's words from the data folder, while the services are stopped",
+  usage:
+    'SESSION|KEY|ID [--key KEY] [--reason TEXT] [--into-prefix NEW] [--dry-run] [--yes] | --delete-old --into-prefix NEW',
+  about: "erase a person's words from the log and the data folder, while the services are stopped",
   details: [
     ['SESSION', 'a session, as clawloop turns list --json shows it'],
     ['KEY', 'the id of an access key: everything that came with it'],
     ['ID', 'an answer: its whole session, since later prompts repeat its words'],
     ['--key KEY', 'the access key of the session, if several have a session of this name'],
     ['--reason TEXT', 'why, recorded in the log'],
+    ['--into-prefix NEW', 'with Kafka: prefix without topics, which gets the log without the words'],
+    ['--delete-old', 'with Kafka: delete the topics of --kafka-prefix, after a proof that NEW has the log'],
+    [
+      '--queue redis',
+      'with Kafka: the services use Redis; answers stored there go, too. Also --redis-url and others',
+    ],
     ['--dry-run', 'show what would be erased; may run beside the services'],
     ['--yes', 'erase without confirmation'],
   ],
   run: async (argv) => {
     const { values, words, settings } = readOptions(argv, {
+      ...optionsOf(RedisSettings as unknown as z.ZodObject),
       key: { type: 'string' },
       reason: { type: 'string' },
+      'into-prefix': { type: 'string' },
+      'delete-old': { type: 'boolean' },
       'dry-run': { type: 'boolean' },
       yes: { type: 'boolean' },
     });
+    const data = dataFolder(settings.dataFolder);
+    const into = prefixOf(settings, values['into-prefix']);
+    const wish: Wish = { reason: values.reason, isSure: values.yes ?? false };
+    if (values['delete-old']) return deleteTopics(settings, { words, into }, wish);
     const [word, ...more] = words;
     if (word === undefined || word === '' || more.length > 0)
       throw new UsageError('give one session, access key or answer: forget SESSION|KEY|ID');
-    refuseKafka(settings);
-    const data = dataFolder(settings.dataFolder);
     if (!logExists(settings, data))
       throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
     await refuseForeignFolder(data.root);
-    const request = { word, key: values.key };
-    if (values['dry-run']) return dryRun(data, request);
-    const { reason, yes: isSure = false } = values;
-    const done = await eraseAlone(data, request, { reason, isSure });
-    if (typeof done === 'number') return done;
-    return prepare(settings, done);
+    const request: Request = { word, key: values.key };
+    const isDry = values['dry-run'] ?? false;
+    if (settings.log === 'sqlite')
+      return isDry ? dryRunOnSqlite(data, request) : forgetOnSqlite({ settings, data }, request, wish);
+    return onKafka(settings, data, async () => {
+      const { dryRunOnKafka, forgetOnKafka } = await import('../forget/on-kafka.ts');
+      const place = { settings, data, into, redis: moreSettings(RedisSettings, values) };
+      return isDry ? dryRunOnKafka(place, request) : forgetOnKafka(place, request, wish);
+    });
   },
 };
 
-type Request = { readonly word: string; readonly key: string | undefined };
-type Found = { readonly plan: Plan; readonly files: FoundFiles };
-/** Why nothing can be erased now. */
-type Early = Found & { readonly isRunning: boolean };
+/** @throws UsageError when the prefix is none, or the log needs none */
+function prefixOf({ log }: CliConfig, prefix: string | undefined): string | undefined {
+  if (prefix === undefined) return undefined;
+  if (log === 'sqlite')
+    throw new UsageError('--into-prefix is for --log kafka: the embedded log is rewritten');
+  if (!/^[\w.-]+$/.test(prefix)) throw new UsageError('--into-prefix: use letters, digits, _, . and -');
+  return prefix;
+}
 
-function refuseKafka({ log }: Pick<CliConfig, 'log'>): void {
-  if (log === 'kafka')
-    throw new Refusal(
-      'records on Kafka cannot be rewritten, so clawloop forget erases nothing there. Keep the words from training with ' +
-        'clawloop turns withdraw, let the topics be deleted by your own means, or start a new log: see docs/operate/erasure.md',
+async function deleteTopics(
+  settings: CliConfig,
+  { words, into }: { readonly words: readonly string[]; readonly into: string | undefined },
+  wish: Wish,
+): Promise<number> {
+  if (settings.log === 'sqlite') throw new UsageError('--delete-old is for --log kafka');
+  if (into === undefined || words.length > 0)
+    throw new UsageError(
+      'forget --delete-old takes --into-prefix NEW, the prefix of the copy, and no selection',
     );
-}
-
-async function find(contents: LogContents, data: DataFolder, { word, key }: Request): Promise<Found> {
-  const plan = planErasure(contents, word, key);
-  return { plan, files: await findFiles(data, plan.selection, plan.probes) };
-}
-
-async function dryRun(data: DataFolder, request: Request): Promise<number> {
-  const { plan, files } = await findBeside(data, request);
-  const waits = waitLines(plan, files);
-  print([
-    ...planLines(plan, files),
-    ...limitLines(plan, utcNow()),
-    ...waits.map((line) => `FIRST  ${line}`),
-    'nothing was changed',
-  ]);
-  return 0;
-}
-
-/** Erases if nothing else uses the data folder and nothing has to happen first. */
-async function eraseAlone(
-  data: DataFolder,
-  request: Request,
-  { reason, isSure }: { readonly reason: string | undefined; readonly isSure: boolean },
-): Promise<number | Early> {
-  const claim = claimFile(data.claim);
-  const log = claim === undefined ? undefined : openForRewriting(data.log);
-  try {
-    if (log === undefined) return { ...(await findBeside(data, request)), isRunning: true };
-    const { plan, files } = await find(log, data, request);
-    if (waitLines(plan, files).length > 0) return { plan, files, isRunning: false };
-    print(planLines(plan, files));
-    if (!isSure && !(await confirm(`Erase ${nameOf(plan.target)}? There is no way back. [y/N] `))) {
-      print(['Nothing was erased.', ...(process.stdin.isTTY ? [] : ['Without a terminal, add --yes.'])]);
-      return NOT_YET;
-    }
-    const time = utcNow();
-    const fact = await erase(log, plan, files, { by: userName(), reason, time });
-    print([
-      fact === undefined
-        ? 'the log had no words left; its file was written anew'
-        : `erased: ${fact.data.records} records and ${fact.data.rows} rows. clawloop audit --json gives the new chain heads`,
-      ...limitLines(plan, time),
-    ]);
-    return 0;
-  } finally {
-    log?.close();
-    claim?.release();
-  }
-}
-
-async function findBeside(data: DataFolder, request: Request): Promise<Found> {
-  const contents = readContents(data.log);
-  try {
-    return await find(contents, data, request);
-  } finally {
-    contents.close();
-  }
-}
-
-/** Withdraws what may still train, and says what to do before the erasure. */
-async function prepare(settings: CliConfig, { plan, files, isRunning }: Early): Promise<number> {
-  const { survey } = plan;
-  const facts = plan.open
-    .filter((turn) => survey.stageOf(turn)?.kind !== 'in-batch' && !survey.withdrawn.has(turn))
-    .map((turn) => {
-      const { key, lane, adapter } = survey.turns.get(turn)!;
-      return withdrawalFact({ interactionId: turn, key, lane, adapter }, undefined, 'clawloop/cli');
-    });
-  if (facts.length > 0) await withLog(settings, (log) => log.append(facts));
-  const waits = waitLines(plan, files);
-  print([`${nameOf(plan.target)} is not erased yet`, ...waits]);
-  const stop = 'stop the services, then run this command again';
-  if (waits.length === 0) print([`the services are running: ${stop}`]);
-  else if (isRunning)
-    print([`wait until clawloop forget ${plan.target.name} --dry-run shows no line FIRST, ${stop}`]);
-  else print([`start the services, wait until --dry-run shows no line FIRST, ${stop}`]);
-  return NOT_YET;
-}
-
-function print(lines: readonly string[]): void {
-  for (const line of lines) console.log(line);
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? ''}`.trim();
-  }
+  const data = dataFolder(settings.dataFolder);
+  return onKafka(settings, data, async () => {
+    const { deleteOld } = await import('../forget/delete-old.ts');
+    return deleteOld({ settings, data, into }, wish);
+  });
 }

@@ -1,5 +1,5 @@
 import { ERASED } from '../../../shared/events/without-words.ts';
-import type { PlacedRow } from '../../../shared/log/sqlite/log-rewrite.ts';
+import type { PlacedRow } from '../../../shared/log/log-contents.ts';
 import type { Selection } from './selection.ts';
 
 /** Tables whose rows only recognise words of a session, by their hashes: a dictionary would give the words back. */

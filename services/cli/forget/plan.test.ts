@@ -2,19 +2,21 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import { parseEvent, topicOf } from '../../../shared/events/parse-event.ts';
-import type { LogContents, PlacedRow } from '../../../shared/log/sqlite/log-rewrite.ts';
+import type { LogContents, PlacedRecord, PlacedRow } from '../../../shared/log/log-contents.ts';
 import { completed, event, type Facts, interaction, judged, ready } from '../audit/testing/facts.ts';
 import { rowWithout } from './erase-row.ts';
 import { planErasure, recordWithout } from './plan.ts';
 
 const order: readonly Topic[] = ['conversations', 'turns', 'training', 'dead-letters'];
 
+type Log = Omit<LogContents, 'records'> & { readonly records: () => readonly PlacedRecord[] };
+
 /** A log with these facts that all groups have read, or only up to the offset `position`. */
 function logOf(
   facts: readonly Facts[],
   rows: readonly PlacedRow[] = [],
   { position = 1_000, rowsVersion = 1 } = {},
-): LogContents {
+): Log {
   const events = facts.flat(10) as readonly ClawLoopEvent[];
   const records = order.flatMap((topic) =>
     events
@@ -25,11 +27,9 @@ function logOf(
       })),
   );
   return {
-    logId: 'log',
     records: () => records,
     rows: () => rows,
     groups: () => [{ group: 'attribute', topic: 'conversations', partition: 0, position, rowsVersion }],
-    close: () => undefined,
   };
 }
 
@@ -44,26 +44,27 @@ const turn = (id: string, data = {}): readonly Facts[] => [
 ];
 const dropped = (id: string) => event('sample.dropped', `${id}/dropped`, { sampleId: id, reason: 'stale' });
 
-test('a session, an access key and an answer name what is erased', () => {
+test('a session, an access key and an answer name what is erased', async () => {
   const log = logOf([...turn('a'), ...turn('b'), ...turn('c', { key: 'hers' })]);
-  const turnsOf = (word: string, key?: string) => [...planErasure(log, word, key).selection.turns].sort();
-  expect(turnsOf('chat-a')).toEqual(['a']);
-  expect(turnsOf('a')).toEqual(['a']);
-  expect(turnsOf('mine')).toEqual(['a', 'b']);
-  expect(() => turnsOf('nobody')).toThrow(/no session, access key or answer nobody/);
-  expect(() => turnsOf('chat-a', 'hers')).toThrow(/no session/);
+  const turnsOf = async (word: string, key?: string) =>
+    [...(await planErasure(log, word, key)).selection.turns].sort();
+  expect(await turnsOf('chat-a')).toEqual(['a']);
+  expect(await turnsOf('a')).toEqual(['a']);
+  expect(await turnsOf('mine')).toEqual(['a', 'b']);
+  await expect(turnsOf('nobody')).rejects.toThrow(/no session, access key or answer nobody/);
+  await expect(turnsOf('chat-a', 'hers')).rejects.toThrow(/no session/);
 });
 
-test('a session name of several access keys has to be told apart', () => {
+test('a session name of several access keys has to be told apart', async () => {
   const named = { session: 'same' };
   const log = logOf([...turn('a', named), ...turn('b', { ...named, key: 'hers' })]);
-  expect(() => planErasure(log, 'same', undefined)).toThrow(/add --key with one of hers, mine/);
-  expect([...planErasure(log, 'same', 'hers').selection.turns]).toEqual(['b']);
+  await expect(planErasure(log, 'same', undefined)).rejects.toThrow(/add --key with one of hers, mine/);
+  expect([...(await planErasure(log, 'same', 'hers')).selection.turns]).toEqual(['b']);
 });
 
-test('no word stays in a record of the selection, every erased record can be read, and others stay', () => {
+test('no word stays in a record of the selection, every erased record can be read, and others stay', async () => {
   const log = logOf([...turn('a'), ...turn('b'), dropped('a')]);
-  const { selection, records } = planErasure(log, 'chat-a', undefined);
+  const { selection, records } = await planErasure(log, 'chat-a', undefined);
   expect(records).toEqual({
     ...{ 'interaction.completed': 1, 'turn.completed': 1, 'judgment.reached': 1, 'sample.ready': 1 },
   });
@@ -79,12 +80,12 @@ test('no word stays in a record of the selection, every erased record can be rea
   }
 });
 
-test('a next state takes the interaction with it that holds the same words', () => {
+test('a next state takes the interaction with it that holds the same words', async () => {
   const log = logOf([...turn('a'), interaction('b'), completed('a', { from: 'b' })]);
-  expect([...planErasure(log, 'a', undefined).selection.turns].sort()).toEqual(['a', 'b']);
+  expect([...(await planErasure(log, 'a', undefined)).selection.turns].sort()).toEqual(['a', 'b']);
 });
 
-test('a request beside the conversation that repeats it goes too; another session is named only', () => {
+test('a request beside the conversation that repeats it goes too; another session is named only', async () => {
   const title = interaction('title', true, 0, { messages: asked(`Write a title: ${LONG} a`) });
   const skipped = event('turn.skipped', 'title/skipped', { turnId: 'title', reason: 'side', by: 'title' });
   const log = logOf([
@@ -94,22 +95,22 @@ test('a request beside the conversation that repeats it goes too; another sessio
     interaction('x'),
     ...turn('b', { messages: asked(`${LONG} a`) }),
   ]);
-  const { selection, repeated } = planErasure(log, 'chat-a', undefined);
+  const { selection, repeated } = await planErasure(log, 'chat-a', undefined);
   expect([...selection.turns].sort()).toEqual(['a', 'title']);
   expect(repeated).toEqual(new Map([['chat-b', 1]]));
 });
 
-test('open turns, and folds that have not read the records, are waited for', () => {
-  expect(planErasure(logOf(turn('a')), 'a', undefined)).toMatchObject({ open: ['a'], behind: [] });
-  expect(planErasure(logOf([...turn('a'), dropped('a')]), 'a', undefined).open).toEqual([]);
-  expect(planErasure(logOf(turn('a'), [], { position: 0 }), 'a', undefined).behind).toEqual([
+test('open turns, and folds that have not read the records, are waited for', async () => {
+  expect(await planErasure(logOf(turn('a')), 'a', undefined)).toMatchObject({ open: ['a'], behind: [] });
+  expect((await planErasure(logOf([...turn('a'), dropped('a')]), 'a', undefined)).open).toEqual([]);
+  expect((await planErasure(logOf(turn('a'), [], { position: 0 }), 'a', undefined)).behind).toEqual([
     'attribute in conversations/0',
   ]);
 });
 
-test('a record that cannot be read goes if it names the selection; one of a newer version stops the command', () => {
+test('a record that cannot be read goes if it names the selection; one of a newer version stops the command', async () => {
   const log = logOf(turn('a'));
-  const { selection } = planErasure(log, 'a', undefined);
+  const { selection } = await planErasure(log, 'a', undefined);
   const record = (body: string) => ({ ...[...log.records()][0]!, body });
   const time = '2026-03-01T00:00:00.000Z';
   expect(recordWithout(record('{"id":"a","text":"zanzibarquokka"'), selection, time)).toBe(
@@ -120,8 +121,8 @@ test('a record that cannot be read goes if it names the selection; one of a newe
   expect(() => recordWithout(record(newer), selection, time)).toThrow(/update ClawLoop/);
 });
 
-test('rows lose hints, comments and hashes of the selection only', () => {
-  const { selection } = planErasure(logOf(turn('a')), 'a', undefined);
+test('rows lose hints, comments and hashes of the selection only', async () => {
+  const { selection } = await planErasure(logOf(turn('a')), 'a', undefined);
   const without = (key: string, row: unknown) =>
     rowWithout({ group: 'g', subject: 'l', key, row: JSON.stringify(row) }, selection);
   expect(without('settled-verdict/a', { score: 1, hints: ['zanzibarquokka'] })).toBe(
@@ -141,8 +142,8 @@ test('rows lose hints, comments and hashes of the selection only', () => {
   expect(without('first-request/mine/latest', [first('a'), first('b')])).toBe(JSON.stringify([first('b')]));
 });
 
-test.each([0, 2])('rows of version %i are not searched for words', (rowsVersion) => {
-  expect(() => planErasure(logOf(turn('a'), [], { rowsVersion }), 'a', undefined)).toThrow(
+test.each([0, 2])('rows of version %i are not searched for words', async (rowsVersion) => {
+  await expect(planErasure(logOf(turn('a'), [], { rowsVersion }), 'a', undefined)).rejects.toThrow(
     `the rows of attribute for conversations/0 have version ${rowsVersion}, and this version of ClawLoop`,
   );
 });

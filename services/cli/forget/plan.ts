@@ -1,8 +1,7 @@
 import { type ParsedRecord, parseEvent } from '../../../shared/events/parse-event.ts';
 import { withoutWords } from '../../../shared/events/without-words.ts';
+import type { LogContents, PlacedRecord } from '../../../shared/log/log-contents.ts';
 import { requireKnownRows } from '../../../shared/log/row-versions.ts';
-import type { LogContents } from '../../../shared/log/sqlite/log-rewrite.ts';
-import type { PlacedRecord } from '../../../shared/log/sqlite/stored-records.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
 import { rowWithout } from './erase-row.ts';
 import { openRepeats, probesIn, type Selection, selectionOf } from './selection.ts';
@@ -37,22 +36,26 @@ export type Plan = {
 };
 
 /** @throws OtherRows: which rows of another version hold words is unknown */
-export function planErasure(contents: LogContents, word: string, key: string | undefined): Plan {
-  for (const group of contents.groups()) requireKnownRows(group);
+export async function planErasure(
+  contents: LogContents,
+  word: string,
+  key: string | undefined,
+): Promise<Plan> {
+  for (const group of await contents.groups()) requireKnownRows(group);
   const { on, survey } = openSurvey();
-  for (const { parsed } of parsedRecords(contents)) if (parsed.kind === 'event') on(parsed.event);
+  for await (const { parsed } of parsedRecords(contents)) if (parsed.kind === 'event') on(parsed.event);
   const target = targetOf(survey, word, key);
   const turns = new Set(turnsOf(survey, target));
-  const probes = probesOf(contents, selectionOf(survey, target, turns));
+  const probes = await probesOf(contents, selectionOf(survey, target, turns));
   const repeated =
-    target.scope === 'key' ? new Map() : findRepeats(contents, survey, { target, turns, probes });
+    target.scope === 'key' ? new Map() : await findRepeats(contents, survey, { target, turns, probes });
   const selection = selectionOf(survey, target, turns);
   return {
     target,
     selection,
     survey,
     probes,
-    ...changesOf(contents, selection),
+    ...(await changesOf(contents, selection)),
     open: openTurns(survey, turns),
     versions: versionsFrom(survey, turns),
     repeated,
@@ -81,13 +84,13 @@ const tooNew = (
       'its fields are words: update ClawLoop, then run the command again',
   );
 
-function* parsedRecords({ records }: LogContents) {
-  for (const record of records()) yield { record, parsed: parseEvent(record.body) };
+async function* parsedRecords({ records }: LogContents) {
+  for await (const record of records()) yield { record, parsed: parseEvent(record.body) };
 }
 
-function probesOf(contents: LogContents, selection: Selection): ReadonlySet<string> {
+async function probesOf(contents: LogContents, selection: Selection): Promise<ReadonlySet<string>> {
   const probes = new Set<string>();
-  for (const { parsed } of parsedRecords(contents))
+  for await (const { parsed } of parsedRecords(contents))
     if (parsed.kind === 'event' && parsed.event.erased === undefined && selection.has(parsed.event))
       for (const probe of probesIn(parsed.event)) probes.add(probe);
   return probes;
@@ -97,7 +100,7 @@ function probesOf(contents: LogContents, selection: Selection): ReadonlySet<stri
  * Adds requests beside a conversation that repeat its words, such as for a title: their session is unknown. Returns
  * other sessions of the same access key that repeat words: whether they are the same person's is for the operator to say.
  */
-function findRepeats(
+async function findRepeats(
   contents: LogContents,
   survey: Survey,
   {
@@ -105,11 +108,11 @@ function findRepeats(
     turns,
     probes,
   }: { readonly target: Target; readonly turns: Set<string>; readonly probes: ReadonlySet<string> },
-): ReadonlyMap<string, number> {
+): Promise<ReadonlyMap<string, number>> {
   const repeated = new Map<string, number>();
   if (probes.size === 0) return repeated;
   const repeats = openRepeats(probes);
-  for (const { parsed } of parsedRecords(contents)) {
+  for await (const { parsed } of parsedRecords(contents)) {
     if (parsed.kind !== 'event' || parsed.event.type !== 'interaction.completed') continue;
     const { interactionId, key } = parsed.event.data;
     if (key !== target.key || turns.has(interactionId) || !repeats(parsed.event)) continue;
@@ -120,18 +123,20 @@ function findRepeats(
   return repeated;
 }
 
-function changesOf(contents: LogContents, selection: Selection): Pick<Plan, 'records' | 'rows' | 'behind'> {
+async function changesOf(
+  contents: LogContents,
+  selection: Selection,
+): Promise<Pick<Plan, 'records' | 'rows' | 'behind'>> {
   const records: Record<string, number> = {};
   const last = new Map<string, number>();
-  for (const record of contents.records()) {
+  for await (const record of contents.records()) {
     if (recordWithout(record, selection, EPOCH) === undefined) continue;
     records[record.type] = (records[record.type] ?? 0) + 1;
     last.set(`${record.topic}/${record.partition}`, record.offset);
   }
   let rows = 0;
-  for (const row of contents.rows()) if (rowWithout(row, selection) !== undefined) rows += 1;
-  const behind = contents
-    .groups()
+  for await (const row of contents.rows()) if (rowWithout(row, selection) !== undefined) rows += 1;
+  const behind = (await contents.groups())
     .filter(({ topic, partition, position }) => position <= (last.get(`${topic}/${partition}`) ?? -1))
     .map(({ group, topic, partition }) => `${group} in ${topic}/${partition}`);
   return { records, rows, behind };

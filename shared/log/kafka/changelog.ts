@@ -22,6 +22,13 @@ const readKey = '\u0000\u0000read';
 const versionKey = '\u0000\u0000version';
 const VERSION_TEXT = 'version ';
 
+/** Whether a key of the topic names a row. */
+export const isRowKey = (key: string): boolean => !key.startsWith('\u0000\u0000');
+
+/** The values with what is now known to be read. A partition of which nothing was folded yet has none. */
+export const withRead = (values: ReadonlyMap<string, string>, read: ReadSoFar): ReadonlyMap<string, string> =>
+  new Map([...values].map(([key, json]) => [key, key === readKey ? JSON.stringify(read) : json]));
+
 type RowEntry = readonly [subject: string, key: string, row: unknown];
 
 export type LoadedChangelog = {

@@ -1,3 +1,4 @@
+import type { RawMessage } from './kafkajs-internals.ts';
 import type { OutgoingRecord } from './messages.ts';
 import { fillerHeader } from './visible-records.ts';
 
@@ -10,6 +11,17 @@ export type StoredRecord = {
   readonly value: Buffer | null;
   readonly headers: readonly (readonly [name: string, value: Buffer])[];
 };
+
+/** A record as it was read. */
+export const storedRecord = ({ offset, timestamp, key, value, headers = {} }: RawMessage): StoredRecord => ({
+  offset: Number(offset),
+  time: Number(timestamp),
+  key,
+  value,
+  headers: Object.entries(headers).flatMap(([name, bytes]) =>
+    [bytes ?? []].flat().map((one) => [name, Buffer.from(one)] as const),
+  ),
+});
 
 type Place = { readonly topic: string; readonly partition: number };
 

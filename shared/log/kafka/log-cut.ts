@@ -8,7 +8,7 @@ import { openGroupOffsets } from './group-offsets.ts';
 import { errorType } from './kafka-errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 import type { RawMessage } from './kafkajs-internals.ts';
-import { readMeta } from './meta.ts';
+import { readMeta, requireNotReplaced } from './meta.ts';
 import { openOffsetsOfTopics } from './offsets-of-topics.ts';
 import { openTopicReader } from './topic-reader.ts';
 
@@ -67,6 +67,7 @@ export async function openLogReader(options: KafkaConnectionOptions): Promise<Lo
           ? `the topics of ${connection.metaTopic} hold no log yet: start ClawLoop first`
           : `a restore into the topics of ${connection.metaTopic} has not finished: run clawloop restore again`,
       );
+    requireNotReplaced(connection, meta);
     return {
       logId: meta.logId,
       cut: (cutOptions) => cutLog({ connection, query, offsets }, cutOptions),
@@ -78,9 +79,10 @@ export async function openLogReader(options: KafkaConnectionOptions): Promise<Lo
   }
 }
 
-type Store = Pick<KafkaStore, 'connection' | 'query' | 'offsets'>;
+/** What a reader of the whole log needs. */
+export type ReadStore = Pick<KafkaStore, 'connection' | 'query' | 'offsets'>;
 
-async function cutLog(store: Store, { patienceMs, signal, onRows }: CutOptions): Promise<LogCut> {
+async function cutLog(store: ReadStore, { patienceMs, signal, onRows }: CutOptions): Promise<LogCut> {
   const { connection, query } = store;
   const groups = await groupsOf(store);
   const rowsTopics = groups.map(({ group }) => connection.rowsTopic(group));
@@ -139,13 +141,13 @@ async function readTails(
   return behind;
 }
 
-const neverStill = (busy: readonly string[], patienceMs: number): Error =>
+export const neverStill = (busy: readonly string[], patienceMs: number): Error =>
   logError(
     'LogUnavailable',
     `something wrote to the log at every moment for ${patienceMs / 1_000} s, at last to ${busy.join(', ')}: try again later`,
   );
 
-async function groupsOf(store: Store): Promise<readonly GroupOfLog[]> {
+export async function groupsOf(store: ReadStore): Promise<readonly GroupOfLog[]> {
   const { connection, offsets } = store;
   const found: GroupOfLog[] = [];
   for (const group of await groupNames(store)) {
@@ -158,7 +160,7 @@ async function groupsOf(store: Store): Promise<readonly GroupOfLog[]> {
   return found;
 }
 
-const rangesOf = ({ connection }: Store, { starts, ends }: Cut): readonly PartitionRange[] =>
+export const rangesOf = ({ connection }: ReadStore, { starts, ends }: Cut): readonly PartitionRange[] =>
   topics.flatMap((topic) =>
     ends.get(connection.topicName(topic))!.map((end, partition) => ({
       topic,
@@ -168,8 +170,8 @@ const rangesOf = ({ connection }: Store, { starts, ends }: Cut): readonly Partit
     })),
   );
 
-async function* recordsOf(
-  { connection, query }: Store,
+export async function* recordsOf(
+  { connection, query }: ReadStore,
   { topic, partition, start, end }: PartitionRange,
 ): AsyncGenerator<readonly RawMessage[]> {
   const name = connection.topicName(topic);

@@ -1,30 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import { topics } from '../../events/define-event.ts';
-import { retry } from '../../lang/async.ts';
 import { type ChainHead, linkAfter } from '../chain.ts';
 import { logError } from '../errors.ts';
 import { type AppendQueue, openAppendQueue } from './append-queue.ts';
 import { inOrderOfCommit, readLastValues } from './changelog.ts';
 import { connectTo, type KafkaConnection, type KafkaConnectionOptions } from './connection.ts';
-import { createTopics, maxRecordBytes, planRowsTopic, planTopics } from './create-topics.ts';
+import { createTopics, maxRecordBytes, planKeysTopic, planRowsTopic, planTopics } from './create-topics.ts';
 import { deleteBefore } from './delete-records.ts';
 import { openFilling, type StoredRecord } from './fill-partition.ts';
-import { endsBefore } from './follow-rows.ts';
-import { groupNames } from './group-names.ts';
+import { endsBefore, type StoredRow } from './follow-rows.ts';
 import { openGroupOffsets } from './group-offsets.ts';
-import { talking } from './kafka-errors.ts';
 import { type LaneStore, openLane } from './lane.ts';
 import type { GroupOfLog, PartitionRange } from './log-cut.ts';
-import { chainedRecord, intoSends, type OutgoingRecord } from './messages.ts';
+import { chainedRecord, intoSends, type OutgoingRecord, recordOfEvent } from './messages.ts';
 import { beginRestore, finishRestore, readMeta } from './meta.ts';
 import { openTopicReader, type TopicReader } from './topic-reader.ts';
+import { deleteTopics, topicsOf } from './topics-of-log.ts';
 
 /** What is restored. */
 export type RestoredLog = {
   readonly logId: string;
   readonly partitions: number;
   readonly groups: readonly GroupOfLog[];
+  /** The access keys come with the log, so their topic has to be empty, too. */
+  readonly withKeys?: boolean;
 };
 
 /**
@@ -44,8 +45,12 @@ export type LogRestore = {
   ) => Promise<void>;
   /** Writes and checks the rows of a group's partition, and commits the position. */
   readonly rows: (group: GroupOfLog, partition: number, values: ReadonlyMap<string, string>) => Promise<void>;
-  /** Names the log: it is complete. */
-  readonly finish: () => Promise<void>;
+  /** Appends an event behind the records. */
+  readonly append: (event: ClawLoopEvent) => Promise<void>;
+  /** Writes the entries of the access keys, in order. */
+  readonly keys: (entries: readonly StoredRow[]) => Promise<void>;
+  /** Names the log: it is complete. @returns the name of the restore */
+  readonly finish: () => Promise<string>;
   readonly close: () => Promise<void>;
 };
 
@@ -60,7 +65,7 @@ type Restoring = LaneStore & { readonly queue: AppendQueue };
  */
 export async function openLogRestore(
   options: KafkaConnectionOptions,
-  { logId, partitions, groups }: RestoredLog,
+  { logId, partitions, groups, withKeys = false }: RestoredLog,
 ): Promise<LogRestore> {
   const connection = connectTo(options);
   const { kafka } = connection;
@@ -69,12 +74,22 @@ export async function openLogRestore(
   const close = async () => void (await Promise.all([query.close(), queue.close(), offsets.close()]));
   const restore = { logId, restore: randomUUID() };
   try {
-    await claimTopics(store, restore);
+    const keys = withKeys ? [planKeysTopic(connection)] : [];
+    await claimTopics(
+      store,
+      restore,
+      keys.map(({ topic }) => topic),
+    );
     await createTopics(connection, [
       ...planTopics(connection, partitions, maxRecordBytes),
       ...groups.map(({ group }) => planRowsTopic(connection, group, partitions, maxRecordBytes)),
+      ...keys,
     ]);
-    await requireEmpty(store, groups);
+    await requireEmpty(store, [
+      ...topics.map(connection.topicName),
+      ...groups.map(({ group }) => connection.rowsTopic(group)),
+      ...keys.map(({ topic }) => topic),
+    ]);
   } catch (error) {
     await close();
     throw error;
@@ -82,7 +97,12 @@ export async function openLogRestore(
   return {
     partition: (range, records, chain) => writePartition(store, range, records, chain),
     rows: (group, partition, values) => writeRows(store, group, partition, values),
-    finish: () => finishRestore(store, restore, SEND_MS),
+    append: (event) => queue.append([recordOfEvent(connection, event, partitions)], SEND_MS),
+    keys: (entries) => writeKeys(store, entries),
+    finish: async () => {
+      await finishRestore(store, restore, SEND_MS);
+      return restore.restore;
+    },
     close,
   };
 }
@@ -107,75 +127,37 @@ const refuseLog = ({ metaTopic }: KafkaConnection, { kind }: Awaited<ReturnType<
     );
 };
 
-async function claimTopics(store: Restoring, restore: Parameters<typeof beginRestore>[1]): Promise<void> {
+/** @param more topics that an unfinished restore may have left */
+async function claimTopics(
+  store: Restoring,
+  restore: Parameters<typeof beginRestore>[1],
+  more: readonly string[],
+): Promise<void> {
   const { connection } = store;
-  if ((await topicsOf(connection)).includes(connection.metaTopic)) {
+  const found = await topicsOf(connection);
+  if (found.includes(connection.metaTopic)) {
     const meta = await readMeta(store);
     refuseLog(connection, meta);
-    if (meta.kind === 'unfinished') await deleteTopics(connection);
+    if (meta.kind === 'unfinished') {
+      // The meta topic last: with it, the others are known to be unfinished.
+      await deleteTopics(connection, [...found.filter((name) => name !== connection.metaTopic), ...more]);
+      await deleteTopics(connection, [connection.metaTopic]);
+    }
   }
   const meta = planTopics(connection, 1, maxRecordBytes).filter(
     ({ topic }) => topic === connection.metaTopic,
   );
   await createTopics(connection, meta);
   await beginRestore(store, restore, SEND_MS);
-  const found = await readMeta(store);
-  if (found.kind !== 'unfinished' || found.restore !== restore.restore)
+  const claimed = await readMeta(store);
+  if (claimed.kind !== 'unfinished' || claimed.restore !== restore.restore)
     throw logError(
       'LogMismatch',
       `another program has begun to write to ${connection.metaTopic}: give another --kafka-prefix`,
     );
 }
 
-/** Names of the log's topics on the cluster, as far as they exist. */
-async function topicsOf(connection: KafkaConnection): Promise<readonly string[]> {
-  const groups = await groupNames({ connection });
-  const mine = new Set([
-    ...topics.map(connection.topicName),
-    connection.metaTopic,
-    ...groups.map(connection.rowsTopic),
-  ]);
-  const present = await withAdmin(connection, 'listing topics', (admin) => admin.listTopics());
-  return present.filter((name) => mine.has(name));
-}
-
-/** The meta topic last: with it, the others are known to be unfinished. */
-async function deleteTopics(connection: KafkaConnection): Promise<void> {
-  const all = await topicsOf(connection);
-  const { metaTopic } = connection;
-  await withAdmin(connection, 'deleting the topics of an unfinished restore', async (admin) => {
-    for (const some of [all.filter((name) => name !== metaTopic), [metaTopic]])
-      if (some.length > 0) await admin.deleteTopics({ topics: some, timeout: SEND_MS });
-  });
-  // A broker may list a deleted topic for some milliseconds more.
-  const gone = async () => {
-    if ((await topicsOf(connection)).length > 0)
-      throw logError('LogUnavailable', 'the topics of an unfinished restore are still there: delete them');
-  };
-  await retry(gone, { waits: Array.from({ length: 40 }, () => 250) });
-}
-
-function withAdmin<Result>(
-  { kafka }: KafkaConnection,
-  what: string,
-  use: (admin: ReturnType<KafkaConnection['kafka']['admin']>) => Promise<Result>,
-): Promise<Result> {
-  return talking(what, async () => {
-    const admin = kafka.admin();
-    try {
-      await admin.connect();
-      return await use(admin);
-    } finally {
-      await admin.disconnect().catch(() => undefined);
-    }
-  });
-}
-
-async function requireEmpty({ connection, query }: Restoring, groups: readonly GroupOfLog[]): Promise<void> {
-  const names = [
-    ...topics.map(connection.topicName),
-    ...groups.map(({ group }) => connection.rowsTopic(group)),
-  ];
+async function requireEmpty({ query }: Restoring, names: readonly string[]): Promise<void> {
   for (const name of names)
     if ((await query.offsets(name, 'end')).some((end) => end > 0))
       throw logError('LogMismatch', `${name} is not empty: delete it, or give another --kafka-prefix`);
@@ -245,6 +227,18 @@ function openSender(queue: AppendQueue) {
       if (waiting.length >= 2_000 || bytes >= 2 ** 21) await flush();
     },
   };
+}
+
+async function writeKeys({ connection, queue }: Restoring, entries: readonly StoredRow[]): Promise<void> {
+  const topic = connection.keysTopic;
+  const send = openSender(queue);
+  for (const { key, value } of entries)
+    await send.add({
+      topic,
+      message: { key, value, partition: 0 },
+      bytes: key.length + (value?.length ?? 0),
+    });
+  await send.flush();
 }
 
 async function writeRows(

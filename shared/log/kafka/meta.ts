@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { defined } from '../../lang/defined.ts';
 import { logError } from '../errors.ts';
 import type { KafkaStore } from './kafka-store.ts';
 
@@ -8,15 +9,26 @@ import type { KafkaStore } from './kafka-store.ts';
  *
  * A restore writes a record of version 2 first, which says that the topics are not complete, and names the log with
  * another one at its end. So programs without version 2 open no restored log: they do not know fillers.
+ *
+ * Later records say that another prefix has the log: an erasure copied it there.
  */
 const plainVersion = 1;
 const restoredVersion = 2;
+
+const replacement = z.object({
+  prefix: z.string().describe('of the topics that have the log now'),
+  restore: z.string().describe('that filled them'),
+  topics: z.array(z.string()).describe('of the old prefix, which the others replace'),
+  isDeleted: z.boolean().describe('whether their deletion has begun'),
+});
+export type Replacement = z.output<typeof replacement>;
 
 const metaRecord = z.object({
   logId: z.string(),
   schemaVersion: z.int(),
   restoring: z.string().optional().describe('the restore that has begun'),
   restored: z.string().optional().describe('the restore that is complete'),
+  replacedBy: replacement.optional(),
 });
 
 type MetaStore = Pick<KafkaStore, 'query' | 'queue'> & {
@@ -25,7 +37,13 @@ type MetaStore = Pick<KafkaStore, 'query' | 'queue'> & {
 
 export type Meta =
   | { readonly kind: 'empty' }
-  | { readonly kind: 'named'; readonly logId: string }
+  | {
+      readonly kind: 'named';
+      readonly logId: string;
+      /** the restore that wrote the log */
+      readonly restore?: string;
+      readonly replacedBy?: Replacement;
+    }
   /** `restore`: of the restore that has not finished */
   | { readonly kind: 'unfinished'; readonly restore: string };
 
@@ -42,11 +60,22 @@ export async function readMeta({ connection, query }: Omit<MetaStore, 'queue'>):
     );
   }
   const { restoring } = first;
-  if (restoring === undefined) return { kind: 'named', logId: first.logId };
-  const name = records.find(({ restored }) => restored === restoring);
-  return name === undefined
-    ? { kind: 'unfinished', restore: restoring }
-    : { kind: 'named', logId: name.logId };
+  const name = restoring === undefined ? first : records.find(({ restored }) => restored === restoring);
+  if (name === undefined) return { kind: 'unfinished', restore: restoring! };
+  const replacedBy = records.findLast((record) => record.replacedBy !== undefined)?.replacedBy;
+  return { kind: 'named', logId: name.logId, ...defined({ restore: restoring, replacedBy }) };
+}
+
+/** @throws LogMismatch when another prefix has the log now */
+export function requireNotReplaced(
+  { metaTopic }: Pick<KafkaStore['connection'], 'metaTopic'>,
+  { replacedBy }: Extract<Meta, { readonly kind: 'named' }>,
+): void {
+  if (replacedBy === undefined) return;
+  throw logError(
+    'LogMismatch',
+    `clawloop forget has copied the log of ${metaTopic} to other topics: give --kafka-prefix ${replacedBy.prefix}`,
+  );
 }
 
 async function readAll(query: KafkaStore['query'], topic: string): Promise<readonly string[]> {
@@ -62,7 +91,7 @@ async function readAll(query: KafkaStore['query'], topic: string): Promise<reado
   return texts;
 }
 
-/** The id of the log; names a log that has none. @throws LogMismatch while a restore has not finished */
+/** The id of the log; names a log that has none. @throws LogMismatch while a restore has not finished, or when the log was replaced */
 export async function findLogId(store: MetaStore, timeoutMs: number): Promise<string> {
   const { metaTopic } = store.connection;
   let meta = await readMeta(store);
@@ -70,7 +99,10 @@ export async function findLogId(store: MetaStore, timeoutMs: number): Promise<st
     await writeMeta(store, { logId: randomUUID(), schemaVersion: plainVersion }, timeoutMs);
     meta = await readMeta(store);
   }
-  if (meta.kind === 'named') return meta.logId;
+  if (meta.kind === 'named') {
+    requireNotReplaced(store.connection, meta);
+    return meta.logId;
+  }
   if (meta.kind === 'empty') throw logError('LogUnavailable', `${metaTopic} cannot be read`);
   throw logError(
     'LogMismatch',
@@ -87,6 +119,13 @@ export const beginRestore = (store: MetaStore, { logId, restore }: Restore, time
 /** Names the log: services may open it from now on. */
 export const finishRestore = (store: MetaStore, { logId, restore }: Restore, timeoutMs: number) =>
   writeMeta(store, { logId, schemaVersion: restoredVersion, restored: restore }, timeoutMs);
+
+/** Says that another prefix has the log: no service opens this one from now on. */
+export const noteReplacement = (
+  store: MetaStore,
+  { logId, replacedBy }: { readonly logId: string; readonly replacedBy: Replacement },
+  timeoutMs: number,
+) => writeMeta(store, { logId, schemaVersion: restoredVersion, replacedBy }, timeoutMs);
 
 async function writeMeta(
   { connection, queue }: MetaStore,

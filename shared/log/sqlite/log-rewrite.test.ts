@@ -7,10 +7,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FeedbackGiven } from '../../events/feedback-given.ts';
 import { LogTrimmed } from '../../events/log-trimmed.ts';
 import { readTrims } from '../../retention/read-trims.ts';
+import type { PlacedRecord, Rewriting } from '../log-contents.ts';
 import { chainOf } from '../verify-chain.ts';
-import { openForRewriting, type Rewriting, readContents } from './log-rewrite.ts';
+import { openForRewriting, readContents } from './log-rewrite.ts';
 import { openSqliteLog } from './open-sqlite-log.ts';
-import type { PlacedRecord } from './stored-records.ts';
 
 let folder: string;
 beforeEach(async () => {

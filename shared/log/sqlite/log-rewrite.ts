@@ -4,6 +4,7 @@ import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
 import { type ChainedRecord, type ChainHead, linkAfter } from '../chain.ts';
 import { logError } from '../errors.ts';
+import type { PlacedGroup, PlacedRecord, PlacedRow, Rewriting, RewrittenChain } from '../log-contents.ts';
 import { FIRST_ROWS } from '../row-versions.ts';
 import { beginAt } from '../verify-chain.ts';
 import { damagedFile, isBusy, isDamage, type LogDatabase, openReadOnly } from './database.ts';
@@ -13,7 +14,6 @@ import { openRecords } from './records.ts';
 import {
   allRecords,
   type Place,
-  type PlacedRecord,
   placed,
   placesOf,
   type Stored,
@@ -22,60 +22,15 @@ import {
 } from './stored-records.ts';
 import { openTrims } from './trims.ts';
 
-/** `row`: JSON */
-export type PlacedRow = {
-  readonly group: string;
-  readonly subject: string;
-  readonly key: string;
-  readonly row: string;
-};
-
-/** How far a group has read a partition. */
-export type PlacedGroup = {
-  readonly group: string;
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly position: number;
-  /** version of its rows */
-  readonly rowsVersion: number;
-};
-
-export type LogContents = {
-  readonly logId: string;
-  /** Topics in the order of the loop, each partition in order. @throws LogRefused when a record is damaged */
+/** The embedded log, read without waiting. */
+export type SqliteContents = {
   readonly records: () => Iterable<PlacedRecord>;
   readonly rows: () => Iterable<PlacedRow>;
   readonly groups: () => readonly PlacedGroup[];
   readonly close: () => void;
 };
 
-/** A partition whose records were rewritten, and its chain before and after. */
-export type RewrittenChain = {
-  readonly topic: Topic;
-  readonly partition: number;
-  /** offset of the first rewritten record */
-  readonly first: number;
-  /** offset after the last record */
-  readonly to: number;
-  /** how many were rewritten */
-  readonly records: number;
-  readonly before: string;
-  readonly after: string;
-};
-
-export type Rewriting = {
-  /** The new body; undefined: it stays. Called twice for no record. */
-  readonly record: (record: PlacedRecord) => string | undefined;
-  /** The new row; null: the row goes; undefined: it stays. */
-  readonly row: (row: PlacedRow) => string | null | undefined;
-  /** The event that says so, appended in the same transaction. */
-  readonly fact: (done: {
-    readonly chains: readonly RewrittenChain[];
-    readonly rows: number;
-  }) => ClawLoopEvent;
-};
-
-export type LogRewriter = LogContents & {
+export type LogRewriter = SqliteContents & {
   /**
    * Changes bodies and rows in one transaction, and computes the chains again. Nothing is appended if nothing changes.
    * @throws LogRefused when a chain does not fit its records, so that no rewriting covers up what changed before
@@ -86,7 +41,7 @@ export type LogRewriter = LogContents & {
 };
 
 /** Reads the log beside running services. @throws NewerSchema, LogMismatch, LogRefused, LogUnavailable */
-export const readContents = (folder: string): LogContents => {
+export const readContents = (folder: string): SqliteContents => {
   const file = join(folder, 'log.sqlite');
   return contentsOf(openReadOnly(file), file);
 };
@@ -118,10 +73,9 @@ export function openForRewriting(folder: string): LogRewriter | undefined {
   };
 }
 
-function contentsOf(database: LogDatabase, file: string): LogContents {
-  const { db, logId } = database;
+function contentsOf(database: LogDatabase, file: string): SqliteContents {
+  const { db } = database;
   return {
-    logId,
     records: () => allRecords(database, file),
     rows: function* () {
       for (const { grp, subject, key, row } of rowsOf(db))

@@ -4,18 +4,10 @@ import { LogTrimmed } from '../../events/log-trimmed.ts';
 import { parseEvent } from '../../events/parse-event.ts';
 import type { ChainedRecord, ChainHead } from '../chain.ts';
 import { logError } from '../errors.ts';
+import type { PlacedRecord } from '../log-contents.ts';
 import { chainOf } from '../verify-chain.ts';
 import { type LogDatabase, maxOffsets } from './database.ts';
 import { bodyOf } from './packing.ts';
-
-export type PlacedRecord = {
-  readonly topic: Topic;
-  readonly partition: number;
-  readonly offset: number;
-  readonly type: string;
-  readonly subject: string;
-  readonly body: string;
-};
 
 /** Records per query. */
 const PAGE = 200;
