@@ -4,22 +4,26 @@ import { createJudge } from '../../services/judge/judges/judges.ts';
 import { assistant, turnCompleted, user } from '../../services/judge/testing/events.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
-import { type NextMessage, readNextMessages } from './next-messages.ts';
+import { type Corpus, corpora, type NextMessage, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
-const goals = { precision: 0.95, direct: 0.7, indirect: 0.45, hints: 0.6, sarcasmAsPraise: 0.05 };
+const goals = {
+  'next-messages': { precision: 0.95, direct: 0.7, indirect: 0.45, hints: 0.6, sarcasmAsPraise: 0.05 },
+  'harder-messages': { precision: 0.92, direct: 0.7, indirect: 0.45, hints: 0.5, sarcasmAsPraise: 0.05 },
+} as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
 
-describe('next messages that nothing was trained on', () => {
+describe.each(corpora)('%s, which trained nothing', (corpus) => {
+  const goal = goals[corpus];
   let judge: Judge;
   let scored: readonly Scored[];
   beforeAll(async () => {
     judge = await createJudge(config);
     const all: Scored[] = [];
-    for (const [index, message] of readNextMessages().entries()) {
+    for (const [index, message] of readNextMessages(corpus).entries()) {
       const turn = turnCompleted(`turn-${index}`, {
         messages: [user(message.request)],
         answer: assistant(message.answer),
@@ -35,21 +39,21 @@ describe('next messages that nothing was trained on', () => {
     scored.filter(({ message }) => styles.includes(message.style));
 
   test.each(['bad', 'good'] as const)('what it calls %s is so', (label) => {
-    expect(scoresOf(label, scored).precision).toBeGreaterThanOrEqual(goals.precision);
+    expect(scoresOf(label, scored).precision).toBeGreaterThanOrEqual(goal.precision);
   });
 
   test('it hears complaints, direct and indirect', () => {
-    expect(scoresOf('bad', ofStyle(...plain)).recall).toBeGreaterThanOrEqual(goals.direct);
-    expect(scoresOf('bad', ofStyle('indirect')).recall).toBeGreaterThanOrEqual(goals.indirect);
+    expect(scoresOf('bad', ofStyle(...plain)).recall).toBeGreaterThanOrEqual(goal.direct);
+    expect(scoresOf('bad', ofStyle('indirect')).recall).toBeGreaterThanOrEqual(goal.indirect);
   });
 
   test('it finds what is wished for', () => {
-    expect(hintRate(scored)).toBeGreaterThanOrEqual(goals.hints);
+    expect(hintRate(scored)).toBeGreaterThanOrEqual(goal.hints);
   });
 
   test('no sarcasm is praise, no machine-written prompt a verdict', () => {
     const taken = ofStyle('sarcastic').filter(({ heard }) => heard.vote === 1).length;
-    expect(part(taken, ofStyle('sarcastic').length)).toBeLessThanOrEqual(goals.sarcasmAsPraise);
+    expect(part(taken, ofStyle('sarcastic').length)).toBeLessThanOrEqual(goal.sarcasmAsPraise);
     expect(ofStyle('machine').filter(({ heard }) => heard.vote !== 0 && heard.vote !== null)).toEqual([]);
   });
 });

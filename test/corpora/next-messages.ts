@@ -20,10 +20,13 @@ const row = z.object({
 /** What somebody wrote after an answer, with a label by hand. */
 export type NextMessage = z.output<typeof row>;
 
-const file = new URL('next-messages.tsv', import.meta.url);
+/** Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. */
+export const corpora = ['next-messages', 'harder-messages'] as const;
+export type Corpus = (typeof corpora)[number];
 
 /** One line per message, fields between tabs, `\n` for a line's end within a field. Throws on a bad row. */
-export function readNextMessages(): readonly NextMessage[] {
+export function readNextMessages(corpus: Corpus): readonly NextMessage[] {
+  const file = new URL(`${corpus}.tsv`, import.meta.url);
   const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
   if (header !== columns.join('\t')) throw new Error(`the columns are ${columns.join(', ')}`);
   return lines.map((line) => {
