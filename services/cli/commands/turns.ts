@@ -6,7 +6,7 @@ import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeDisagreement, describeStage, rounded } from '../../../shared/views/describe-turn.ts';
 import { readTextsOf, withTexts } from '../../../shared/views/read-texts.ts';
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import type { TurnIndex } from '../../../shared/views/turn-index/queries.ts';
 import { withTurnIndex } from '../../../shared/views/turn-index/turn-index.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';

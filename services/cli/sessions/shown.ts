@@ -7,7 +7,7 @@ import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import { withoutSecrets } from '../../../shared/secrets/find-secrets.ts';
 import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
 import { readTextsOf, withTexts } from '../../../shared/views/read-texts.ts';
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import type { IndexedSession } from '../../../shared/views/turn-index/queries.ts';
 import { withTurnIndex } from '../../../shared/views/turn-index/turn-index.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';

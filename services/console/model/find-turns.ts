@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import type { TurnTexts } from '../../../shared/views/read-texts.ts';
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
 import { columnText, damagedIndex } from '../../../shared/views/turn-index/index-file.ts';
 import { TRAINED, turnColumns, turnOf } from '../../../shared/views/turn-index/stored-turn.ts';
 import { cursorOf, inOrder, placeOfCursor } from '../../../shared/views/turn-row.ts';

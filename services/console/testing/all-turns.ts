@@ -1,4 +1,4 @@
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import { turnColumns, turnOf } from '../../../shared/views/turn-index/stored-turn.ts';
 import { inOrder } from '../../../shared/views/turn-row.ts';
 import type { TurnRows } from '../model/turns/turn-rows.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describeStage } from '../describe-turn.ts';
+import type { FoundTurn } from '../found-turn.ts';
 import { withId, withoutId } from '../name-of-turn.ts';
-import type { FoundTurn } from '../stored-turns.ts';
 import type { TurnRow } from '../turn-row.ts';
 import { isUnheard, type TurnStage, type TurnView, type Underneath } from '../turn-view.ts';
 import { columnText, damagedIndex, fromColumn } from './index-file.ts';

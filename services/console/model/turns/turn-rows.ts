@@ -2,7 +2,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { isLogError } from '../../../../shared/log/errors.ts';
 import type { EventLog } from '../../../../shared/log/event-log.ts';
 import type { ReadUpTo } from '../../../../shared/log/snapshots/read-so-far.ts';
-import type { FoundTurn } from '../../../../shared/views/stored-turns.ts';
+import type { FoundTurn } from '../../../../shared/views/found-turn.ts';
 import {
   columnText,
   damagedIndex,
@@ -126,8 +126,8 @@ export function createTurnRows(file: IndexFile = newInMemory(), known: Known = n
         const [row] = ask(`SELECT ${turnColumns} FROM turns WHERE id = ?`, columnText(id));
         return row && turnOf(row);
       }),
-    session: keeper.session,
-    batch: batches.get,
+    session: (name: string) => guarded(() => keeper.session(name)),
+    batch: (id: string) => guarded(() => batches.get(id)),
     batchOf: (adapter: string, n: number) => read(() => batches.ofVersion(adapter, n)),
     /** Ids of the turns that changed since the last call, or some of many. */
     takeChanged: (): ReadonlySet<string> => {
