@@ -137,7 +137,7 @@ function overTime(ask: Ask, adapter: string, versions: readonly CountedVersion[]
   const span = spans.find((ms) => (last - first) / ms < MOST_BUCKETS) ?? spans.at(-1)!;
   const buckets = checked(
     ask(
-      `SELECT quarter / ? AS bucket, min(version) AS low, max(version) AS high, sum(turns) AS turns,
+      `SELECT quarter / CAST(? AS INTEGER) AS bucket, min(version) AS low, max(version) AS high, sum(turns) AS turns,
          sum(good) AS good, sum(bad) AS bad, sum(neither) AS neither, ${wrongSums(quarterCounts)} AS wrong
        FROM ${quarterCounts.name} WHERE adapter = ? GROUP BY bucket ORDER BY bucket`,
       span / QUARTER_MS,

@@ -11,7 +11,10 @@ export const PARTITIONS = 2;
 const { settings } = defaultTrainingSettings('claw-nano');
 const hints = ['No lists, please.', 'Shorter, please.', 'In German, please.', 'Speak louder.'];
 const reasons = ['side', 'secret', 'no-next-state'];
+const first = Date.UTC(2026, 0, 1);
 const HOUR = 3_600_000;
+/** ms between two turns */
+const paces = [HOUR / 5, 7 * HOUR, 50 * HOUR];
 
 /** Draws numbers below `most`. */
 export function createDraw(seed: string): (most: number) => number {
@@ -43,7 +46,8 @@ export function randomTurns(seed: number, count = 120): readonly Placed[] {
   };
   const waiting: (() => void)[] = [];
   for (let n = 0; n < count; n++) {
-    const chain = [...chainOf(n, draw, add)];
+    const ms = first + Math.floor((n + draw(4)) * paces[seed % paces.length]!);
+    const chain = [...chainOf({ n, ms }, draw, add)];
     chain.shift()!();
     for (const step of chain) waiting.push(step);
     // effects of several turns mix
@@ -55,13 +59,14 @@ export function randomTurns(seed: number, count = 120): readonly Placed[] {
 
 type Add = (type: string, id: string, data: Readonly<Record<string, unknown>>) => void;
 
-function* chainOf(n: number, draw: (most: number) => number, add: Add): Generator<() => void> {
+type Turn = { readonly n: number; readonly ms: number };
+
+function* chainOf({ n, ms }: Turn, draw: (most: number) => number, add: Add): Generator<() => void> {
   const [id, session] = [`t-${String(n).padStart(3, '0')}`, `s-${Math.floor(n / 5)}`];
   const settle = Math.floor(n / 5) % 4 === 3 ? 'reward' : 'votes';
   const adapter = draw(4) === 0 ? 'other' : 'default';
   const about = { nth: n, turnId: id, session, settle, rule: 'r' };
   const words = [{ role: 'user', content: `question ${n % 4}` }];
-  const ms = Date.UTC(2026, 0, 1) + (n + draw(4)) * (HOUR / 5);
   const answer = { role: 'assistant', content: 'a' };
   const of = { lane: 'l', key: `key-${draw(3)}`, adapter, live: draw(8) > 0, version: draw(4), settle };
   yield () =>
