@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Topic, topics } from '../../shared/events/define-event.ts';
 import type { Position } from '../../shared/events/position.ts';
@@ -29,6 +30,8 @@ export async function openStoredModel({ log, folder, onFailure }: Options) {
   const snapshots = openSnapshots({ folder, log });
   const stored = await snapshots.load(storedConsole);
   const turns = await openTurnRows(join(folder, 'console.sqlite'), log);
+  // earlier releases stored all turns there
+  await rm(join(folder, 'turns.snapshot'), { force: true }).catch(onFailure);
   const isNew = (topic: Topic, { partition, offset }: Position): boolean =>
     offset >= (stored?.upTo[topic]?.[partition] ?? 0);
   const model = createConsoleModel({ turns, others: stored?.state, isNew });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Topic } from '../../events/define-event.ts';
 import { defined } from '../../lang/defined.ts';
 import { logError } from '../../log/errors.ts';
 import type { EventLog, Recorded } from '../../log/event-log.ts';
@@ -11,6 +12,7 @@ import { openSqliteLog } from '../../log/sqlite/open-sqlite-log.ts';
 import { countingReads } from '../../log/testing/counting-reads.ts';
 import { randomEvents } from '../../log/testing/random-events.ts';
 import type { FoundTurn } from '../found-turn.ts';
+import { unpackPlace } from '../place.ts';
 import { logOf } from '../testing/log-of.ts';
 import { randomChains } from '../testing/random-chains.ts';
 import { createTurnsInMemory } from '../testing/turns-in-memory.ts';
@@ -155,6 +157,34 @@ test('an index of another log, or of a log that lost records, is made anew', asy
     expect(counting.count()).toBe(await records(changed));
     await read();
   }
+});
+
+test('after a trim, outdated turns and ended sessions go, and nothing is read again', async () => {
+  await log.append(events(8));
+  const before = await read();
+  const half = async (topic: Topic) =>
+    (await log.ends(topic)).map((end) => (topic === 'training' ? 0 : Math.floor(end / 2)));
+  const starts = await half('conversations');
+  const isKept = ({ row }: FoundTurn): boolean => {
+    const { partition, offset } = unpackPlace(row.at);
+    return offset >= starts[partition]!;
+  };
+  const trimmed = countingReads({ ...log, starts: half });
+  for (let time = 0; time < 2; time++) {
+    const after = await read(folder, trimmed.log);
+    expect(trimmed.count()).toBe(0);
+    expect(after.turns).toEqual(before.turns.filter(isKept));
+    expect(after.turns.length).toBeLessThan(before.turns.length);
+    expect(after.counts.turns).toBe(after.turns.length);
+    const gone = before.sessions.filter(({ session }) =>
+      after.sessions.every((one) => one.session !== session),
+    );
+    for (const { state } of gone) expect(state?.isClosed ?? true).toBe(true);
+  }
+  // what was trimmed before it was read may have been about a kept turn
+  await log.append(events(9, 60).map((event) => ({ ...event, id: `later-${event.id}` })));
+  const all = { ...log, starts: log.ends };
+  expect((await read(folder, all)).turns).toEqual((await read(nowhere(), all)).turns);
 });
 
 test('a log that does not answer is an error, and the index stays', async () => {
