@@ -40,7 +40,7 @@ export const peopleIn = (rows: TurnRows): readonly Person[] =>
     }));
   });
 
-export type SessionItem = {
+type SessionItem = {
   readonly session: string;
   /** id of the access key, of the first turn */
   readonly person: string;

@@ -14,8 +14,6 @@ import {
   turnOf,
 } from './stored-turn.ts';
 
-export type IndexRows = ReturnType<typeof openIndexRows>;
-
 /** What a program keeps besides turns and sessions, in the transactions that change these. */
 export type Besides = {
   readonly batches: Keyed<BatchRow>;

@@ -30,8 +30,6 @@ type Options = {
 
 const unread: ReadPartition = { from: 0, to: 0, last: null };
 
-export type Keeper = ReturnType<typeof openKeeper>;
-
 /** Changes the rows as the records say, and commits them with the offsets. */
 export function openKeeper({ file, logId, known, besides, together = TOGETHER, changed }: Options) {
   const note = changed ?? (() => {});

@@ -3,128 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { logError } from '../../../../shared/log/errors.ts';
 import type { EventLog } from '../../../../shared/log/event-log.ts';
-import type { FoundTurn } from '../../../../shared/views/found-turn.ts';
 import type { Placed } from '../../../../shared/views/testing/random-chains.ts';
 import { createTurnsInMemory } from '../../../../shared/views/testing/turns-in-memory.ts';
-import { allTurns } from '../../testing/all-turns.ts';
-import { facetsOf, learningOf, peopleOf, reachedBy, sessionsOf } from '../../testing/by-hand.ts';
-import { createDraw, inLoop, PARTITIONS, randomTurns } from '../../testing/random-turns.ts';
-import { countFacets, whatWasReached } from '../facets.ts';
-import { findTurns, matcher, type TurnFilter } from '../find-turns.ts';
+import { type Answers, answers, byHand } from '../../testing/answers.ts';
+import { isBefore, logWith, type Starts, startsAt, untrimmed, upToOf } from '../../testing/log-with.ts';
+import { createDraw, inLoop, randomTurns } from '../../testing/random-turns.ts';
+import { countFacets } from '../facets.ts';
 import { learningView } from '../learning.ts';
 import { peopleIn, sessionsIn } from '../people.ts';
 import { createTurnRows, openTurnRows, type TurnRows } from './turn-rows.ts';
-
-const adapters = ['default', 'other'];
-const filters: readonly TurnFilter[] = [
-  {},
-  { adapter: 'other' },
-  { outcome: 'trained' },
-  { outcome: 'not-trained', adapter: 'default' },
-  { outcome: 'open', person: 'key-1' },
-  { reason: 'side' },
-  { reason: 'canary', version: 2 },
-  { verdict: 'bad' },
-  { verdict: 'neither', person: 'key-0' },
-  { session: 's-3' },
-  { session: 's-3', verdict: 'good' },
-  { version: 1 },
-  { version: 1, verdict: 'good', adapter: 'default' },
-  { session: 'none' },
-];
-const noTexts = () => ({ asked: '', answered: '', reaction: '', inferred: undefined, hints: [] });
-
-async function idsByPages(rows: TurnRows, filter: TurnFilter): Promise<readonly string[]> {
-  const ids: string[] = [];
-  let cursor: string | undefined;
-  for (;;) {
-    const { turns, next } = await findTurns(rows, filter, { cursor, limit: 7, texts: noTexts });
-    ids.push(...turns.map(({ row }) => row.id));
-    if (next === null) return ids;
-    cursor = next;
-  }
-}
-
-function sessionsByPages(rows: TurnRows) {
-  const sessions = [];
-  let cursor: string | undefined;
-  for (;;) {
-    const page = sessionsIn(rows, { cursor, limit: 3 });
-    sessions.push(...page.sessions);
-    if (page.next === null) return sessions;
-    cursor = page.next;
-  }
-}
-
-const shown = ({ row, view }: FoundTurn) => ({
-  row: { ...row, places: row.places.toSorted((a, b) => a - b), batches: row.batches.toSorted() },
-  view,
-});
-/** By their time and name, since those of the same time may be told in any order. */
-const sorted = <Item extends { readonly last: number }>(
-  items: readonly Item[],
-  nameOf: (item: Item) => string,
-) => items.toSorted((a, b) => b.last - a.last || (nameOf(a) < nameOf(b) ? -1 : 1));
-
-/** The answers to all queries. */
-const answers = async (rows: TurnRows) => ({
-  turns: allTurns(rows).map(shown),
-  found: await Promise.all(filters.map((filter) => idsByPages(rows, filter))),
-  facets: [undefined, ...adapters].map((adapter) => countFacets(rows, adapter)),
-  reached: whatWasReached(rows),
-  learning: adapters.map((adapter) => learningView(rows, adapter)),
-  people: sorted(peopleIn(rows), ({ key }) => key),
-  sessions: sorted(sessionsByPages(rows), ({ session }) => session),
-  size: rows.size(),
-});
-type Answers = Awaited<ReturnType<typeof answers>>;
-
-/** The same answers, from all turns. */
-function byHand(turns: readonly FoundTurn[], states: (name: string) => ReturnType<TurnRows['session']>) {
-  const newest = turns.toReversed();
-  return {
-    turns: turns.map(shown),
-    found: filters.map((filter) => newest.filter(matcher(filter)).map(({ row }) => row.id)),
-    facets: [undefined, ...adapters].map((adapter) => facetsOf(turns, adapter)),
-    reached: reachedBy(turns),
-    learning: adapters.map((adapter) => learningOf(turns, adapter)),
-    people: sorted(peopleOf(turns), ({ key }) => key),
-    sessions: sorted(sessionsOf(turns, states), ({ session }) => session),
-    size: turns.length,
-  } satisfies { readonly [Name in keyof Answers]: unknown };
-}
-
-type Starts = { readonly conversations: readonly number[]; readonly turns: readonly number[] };
-const untrimmed: Starts = { conversations: [0, 0], turns: [0, 0] };
-
-/** A log with the first `count` records, apart from those that were trimmed. */
-function logWith(records: readonly Placed[], count: number, starts: Starts = untrimmed): EventLog {
-  const of = (topic: string, partition: number) =>
-    records.slice(0, count).filter((one) => one.topic === topic && one.record.at.partition === partition);
-  const log: Partial<EventLog> = {
-    logId: 'log',
-    starts: async (topic) => (topic === 'training' ? [0] : [...starts[topic as keyof Starts]]),
-    ends: async (topic) =>
-      Array.from({ length: topic === 'training' ? 1 : PARTITIONS }, (_, n) => of(topic, n).length),
-    read: async (topic, { partition, offset }) => {
-      const found = of(topic, partition)[offset];
-      if (found === undefined) throw logError('RecordGone', 'there is none');
-      return found.record.event;
-    },
-  };
-  return log as EventLog;
-}
-
-/** Trims everything that came before the record with this index. */
-const startsAt = (records: readonly Placed[], index: number): Starts => {
-  const countOf = (topic: string, partition: number) =>
-    records.slice(0, index).filter((one) => one.topic === topic && one.record.at.partition === partition)
-      .length;
-  const of = (topic: string) => [countOf(topic, 0), countOf(topic, 1)];
-  return { conversations: of('conversations'), turns: of('turns') };
-};
 
 const read = (rows: { readonly on: TurnRows['on'] }, records: readonly Placed[]): void => {
   for (const { record, topic } of inLoop(records)) rows.on(record, topic);
@@ -178,19 +66,6 @@ test.each([1, 2, 3, 4, 5, 6])(
     rows.close();
   },
 );
-
-const upToOf = (records: readonly Placed[]) => {
-  const { conversations, turns } = startsAt(records, records.length);
-  const training = records.filter(({ topic }) => topic === 'training').length;
-  return { conversations, turns, training: [training] };
-};
-
-const isBefore = (starts: Starts, records: readonly Placed[], id: string): boolean => {
-  const { at } = records.find(
-    ({ record: { event } }) => event.type === 'interaction.completed' && event.id === id,
-  )!.record;
-  return at.offset < starts.conversations[at.partition]!;
-};
 
 test('an ended session goes with its last turn, an open one stays', async () => {
   const records = randomTurns(7, 40);
