@@ -160,3 +160,12 @@ test('a complaint counts the sessions since it was last heard, without its own',
     { wish: 'no-list', times: 1, lastTurn: 'a', sessionsSince: 2 },
   ]);
 });
+
+test('of turns at the time of the complaint, those with a later id come after it', () => {
+  const rows = rowsOf(
+    ...['a', 'b', 'c'].map((id) => answered(id, { at: 1 })),
+    ...['a', 'b', 'c'].map((id) => completed(id, `session of ${id}`, 'ok')),
+    judged('b', -1, ['No lists, please.']),
+  );
+  expect(learningView(rows, 'default').complaints).toMatchObject([{ lastTurn: 'b', sessionsSince: 1 }]);
+});

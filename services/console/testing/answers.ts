@@ -65,7 +65,7 @@ export const answers = async (rows: TurnRows) => ({
   facets: [undefined, ...adapters].map((adapter) => countFacets(rows, adapter)),
   reached: whatWasReached(rows),
   learning: adapters.map((adapter) => learningView(rows, adapter)),
-  people: sorted(peopleIn(rows), ({ key }) => key),
+  people: peopleIn(rows),
   sessions: sorted(sessionsByPages(rows), ({ session }) => session),
   size: rows.size(),
 });
@@ -83,7 +83,7 @@ export function byHand(
     facets: [undefined, ...adapters].map((adapter) => facetsOf(turns, adapter)),
     reached: reachedBy(turns),
     learning: adapters.map((adapter) => learningOf(turns, adapter)),
-    people: sorted(peopleOf(turns), ({ key }) => key),
+    people: peopleOf(turns),
     sessions: sorted(sessionsOf(turns, states), ({ session }) => session),
     size: turns.length,
   } satisfies { readonly [Name in keyof Answers]: unknown };

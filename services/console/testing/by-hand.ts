@@ -87,13 +87,16 @@ function complaintsOf(turns: Turns) {
     .sort((a, b) => a.sessionsSince - b.sessionsSince);
 }
 
+/** Those whose first turns have the same time in the order of their keys. */
 export const peopleOf = (turns: Turns) =>
-  [...Map.groupBy(turns, ({ row }) => row.key)].map(([key, of]) => {
-    const sessions = new Set(of.map(({ view }) => view.session));
-    sessions.delete('');
-    const { good, bad } = pointOf(of);
-    return { key, turns: of.length, good, bad, last: of.at(-1)!.row.ms, sessions: sessions.size };
-  });
+  [...Map.groupBy(turns, ({ row }) => row.key)]
+    .sort(([a, [one]], [b, [other]]) => one!.row.ms - other!.row.ms || (a < b ? -1 : 1))
+    .map(([key, of]) => {
+      const sessions = new Set(of.map(({ view }) => view.session));
+      sessions.delete('');
+      const { good, bad } = pointOf(of);
+      return { key, turns: of.length, good, bad, last: of.at(-1)!.row.ms, sessions: sessions.size };
+    });
 
 type States = (
   name: string,
