@@ -6,7 +6,7 @@ import { type ReadPartition, readTopics } from '../../log/snapshots/snapshot-tex
 import { turnsState } from '../turns-state.ts';
 import { type IndexFile, storedValue } from './index-file.ts';
 
-/** Raise whenever the same records would give other rows, or the tables change. */
+/** Raise whenever the same records would give other rows or counts, or the tables change, also those of the console. */
 export const VERSION = 2;
 
 /** How far the log was read, and what the rows do not hold. */

@@ -24,6 +24,7 @@ import { turnColumns, turnOf } from '../../../../shared/views/turn-index/stored-
 import { batchSchema, openBatchRows } from './batch-rows.ts';
 import { countSchema, facetCounts, openTurnCounts } from './turn-counts.ts';
 
+/** When it changes, or what is counted, raise `VERSION` in known-rows.ts. */
 const kind: IndexKind = {
   // the first index answers every filter without the rows
   schema: `
