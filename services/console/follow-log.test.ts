@@ -7,6 +7,7 @@ import type { EventLog, NewerRecord } from '../../shared/log/event-log.ts';
 import { openSqliteLog } from '../../shared/log/sqlite/open-sqlite-log.ts';
 import { followLog } from './follow-log.ts';
 import { openStoredModel } from './stored-model.ts';
+import { allIds } from './testing/all-turns.ts';
 import { chat } from './testing/chat.ts';
 
 const patience = { timeout: 20_000, interval: 10 };
@@ -26,8 +27,11 @@ async function start(log: EventLog, folder: string) {
     log,
     from,
     onRecord: model.on,
-    onRound: () => {},
-    onStopped: (record) => void stopped.push(record),
+    onRound: model.turns.commit,
+    onStopped: (record) => {
+      stopped.push(record);
+      model.turns.freeze();
+    },
     refreshMs: 5,
     signal: stop.signal,
   });
@@ -38,7 +42,7 @@ async function start(log: EventLog, folder: string) {
     stop.abort();
     await reader.done;
   };
-  const turns = () => model.turns.inTime().map(({ id }) => id);
+  const turns = () => allIds(model.turns);
   return { reader, stopped, turns, from, end };
 }
 

@@ -41,6 +41,7 @@ const { model, from, keep } = await openStoredModel({
 /** Turns and versions that changed since the last message. */
 const changed = { turns: new Set<string>(), decisions: 0 };
 const collect = (): void => {
+  model.turns.commit();
   for (const id of model.turns.takeChanged()) if (changed.turns.size < NAMED) changed.turns.add(id);
 };
 
@@ -61,7 +62,10 @@ async function start(): Promise<void> {
     from,
     onRecord: model.on,
     onRound: collect,
-    onStopped: ({ reason }) => logger.warn({ reason }, 'a partition has stopped; all others go on'),
+    onStopped: ({ reason }) => {
+      model.turns.freeze();
+      logger.warn({ reason }, 'a partition has stopped; all others go on');
+    },
     refreshMs: config.refreshMs,
     signal: shutdown,
   });
@@ -136,7 +140,8 @@ async function start(): Promise<void> {
   };
   await service.run(
     [reader.done, trims.done, stored.done, every(config.refreshMs, tell, shutdown)],
-    [() => server.close(), async () => live.close(), kept.close, stored.close],
+    [kept.close, () => server.close(), async () => live.close(), stored.close],
+    [model.turns.broken],
   );
 }
 

@@ -20,7 +20,7 @@ export function createConsoleMetrics(
         this.set(value());
       },
     });
-  gauge('clawloop_console_turns', 'turns in memory', figures.turns);
+  gauge('clawloop_console_turns', 'turns that the pages show', figures.turns);
   gauge(
     'clawloop_console_read_share',
     'share of the log that was read at the start, 0 to 1',

@@ -1,14 +1,16 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Topic, topics } from '../../shared/events/define-event.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { keepSnapshot } from '../../shared/log/snapshots/keep-snapshot.ts';
 import type { ReadUpTo } from '../../shared/log/snapshots/read-so-far.ts';
 import { openSnapshots } from '../../shared/log/snapshots/snapshots.ts';
-import { storedTurns } from '../../shared/views/stored-turns.ts';
 import type { LogReader } from './follow-log.ts';
 import { createConsoleModel, storedConsole } from './model/console-model.ts';
+import { openTurnRows } from './model/turns/turn-rows.ts';
 
-/** New records that make it worth to store the state: it is large, and reading them again takes a second or two. */
+/** New records that make it worth to store what is known besides the turns; reading them again takes a second or two. */
 const WORTH = 20_000;
 /** ms to store it at the end */
 const CLOSE_MS = 5_000;
@@ -20,57 +22,52 @@ type Options = {
   readonly onFailure: (error: unknown) => void;
 };
 
-/** Opens the model from its stored states. A command may have read further than the console did: each part goes on by itself. */
+/**
+ * Opens the model from what is stored: the rows of the turns, and a state of everything else. Each part goes on by
+ * itself where it ends.
+ */
 export async function openStoredModel({ log, folder, onFailure }: Options) {
   const snapshots = openSnapshots({ folder, log });
-  const { model, upTo } = await loadModel(snapshots);
+  const stored = await snapshots.load(storedConsole);
+  const turns = await openTurnRows(join(folder, 'console.sqlite'), log);
+  // earlier releases stored all turns there
+  await rm(join(folder, 'turns.snapshot'), { force: true }).catch(onFailure);
+  const isNew = (topic: Topic, { partition, offset }: Position): boolean =>
+    offset >= (stored?.upTo[topic]?.[partition] ?? 0);
+  const model = createConsoleModel({ turns, others: stored?.state, isNew });
   /** Where the reader begins. */
   const from: ReadUpTo = Object.fromEntries(
-    topics.map((topic) => [topic, earlier(upTo.turns, upTo.others, topic)]),
+    topics.map((topic) => [topic, earlier(turns.upTo(), stored?.upTo, topic)]),
   );
   const keep = (reader: LogReader): { readonly close: () => Promise<void> } => {
-    // what a later program has to read is not in the state: it goes on from the state before
-    const isWhole = () => reader.stopped().length === 0;
-    const common = { snapshots, isCaughtUp: reader.isCaughtUp, records: WORTH, closeMs: CLOSE_MS, onFailure };
-    const turns = keepSnapshot({
-      ...common,
-      kind: storedTurns,
-      stored: upTo.turns,
-      upTo: () => further(withoutLetters(reader.upTo()), upTo.turns),
-      state: () => (isWhole() ? model.turns.state() : undefined),
-    });
     const others = keepSnapshot({
-      ...common,
+      snapshots,
       kind: storedConsole,
-      stored: upTo.others,
-      upTo: () => further(reader.upTo(), upTo.others),
-      state: () => (isWhole() ? model.others() : undefined),
+      stored: stored?.upTo,
+      upTo: () => further(reader.upTo(), stored?.upTo),
+      // what a later program has to read is not in the state: it goes on from the state before
+      state: () => (reader.stopped().length === 0 ? model.others() : undefined),
+      isCaughtUp: reader.isCaughtUp,
+      records: WORTH,
+      closeMs: CLOSE_MS,
+      onFailure,
     });
-    return { close: async () => void (await Promise.all([turns.close(), others.close()])) };
+    const close = async (): Promise<void> => {
+      await others.close();
+      turns.close();
+    };
+    return { close };
   };
   return { model, from, keep };
 }
 
-/** The states are not kept in memory: that of the turns is as large as the model. */
-async function loadModel(snapshots: ReturnType<typeof openSnapshots>) {
-  const [turns, others] = await Promise.all([snapshots.load(storedTurns), snapshots.load(storedConsole)]);
-  const upTo = { turns: turns?.upTo, others: others?.upTo };
-  const isNew = (part: 'turns' | 'others', topic: Topic, { partition, offset }: Position): boolean =>
-    offset >= (upTo[part]?.[topic]?.[partition] ?? 0);
-  return { model: createConsoleModel({ turns: turns?.state, others: others?.state, isNew }), upTo };
-}
-
-function earlier(turns: ReadUpTo | undefined, others: ReadUpTo | undefined, topic: Topic): readonly number[] {
+function earlier(turns: ReadUpTo, others: ReadUpTo | undefined, topic: Topic): readonly number[] {
   const offsets = others?.[topic] ?? [];
-  // turns do not depend on dead letters
   if (topic === 'dead-letters') return offsets;
-  return offsets.map((offset, partition) => Math.min(offset, turns?.[topic]?.[partition] ?? 0));
+  return offsets.map((offset, partition) => Math.min(offset, turns[topic]?.[partition] ?? 0));
 }
 
-const withoutLetters = (upTo: ReadUpTo): ReadUpTo =>
-  Object.fromEntries(Object.entries(upTo).filter(([topic]) => topic !== 'dead-letters'));
-
-/** A part whose stored state goes further than the reader has come has read up to there. */
+/** A state that goes further than the reader has come has read up to there. */
 const further = (reader: ReadUpTo, stored: ReadUpTo | undefined): ReadUpTo =>
   Object.fromEntries(
     Object.entries(reader).map(([topic, offsets]) => [

@@ -51,7 +51,7 @@ test('a trim is seen while the console runs, with the time from which on all is 
     log: { ...log, starts },
     signal: stop.signal,
     onFailure: (error) => void failures.push(error),
-    onStarts: (starts) => void told.push(starts),
+    onStarts: async (starts) => void told.push(starts),
     lookMs: 5,
   });
   await expect.poll(() => looks, patience).toBeGreaterThan(2);

@@ -8,7 +8,7 @@ type Options = {
   readonly signal: AbortSignal;
   readonly onFailure: (error: unknown) => void;
   /** Called with the starts of the trimmable topics at the first look, and after each trim. */
-  readonly onStarts: (starts: Readonly<Record<TrimmableTopic, readonly number[]>>) => void;
+  readonly onStarts: (starts: Readonly<Record<TrimmableTopic, readonly number[]>>) => Promise<void>;
   /** ms between two looks: a trim takes place every few hours */
   readonly lookMs?: number;
 };
@@ -26,7 +26,7 @@ export function watchTrims({ log, signal, onFailure, onStarts, lookMs = 30_000 }
     const [conversations, turns] = await Promise.all([log.starts('conversations'), log.starts('turns')]);
     const starts = JSON.stringify({ conversations, turns });
     if (starts === seen) return; // the facts of trims are read again only after another trim
-    onStarts({ conversations, turns });
+    await onStarts({ conversations, turns });
     trimmed = await trimmedTopics(log);
     seen = starts;
   };

@@ -43,17 +43,10 @@ export type BatchRow = {
 export const inOrder = (a: Pick<TurnRow, 'ms' | 'id'>, b: Pick<TurnRow, 'ms' | 'id'>): number =>
   a.ms - b.ms || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-/** Index of the first row that is not before the cursor `<ms>.<id>`. */
-export function indexOfCursor(rows: readonly TurnRow[], cursor: string): number {
+/** The place in this order that a cursor `<ms>.<id>` names. */
+export function placeOfCursor(cursor: string): Pick<TurnRow, 'ms' | 'id'> {
   const [ms = '', ...id] = cursor.split('.');
-  const wanted = { ms: Number(ms), id: id.join('.') };
-  let [low, high] = [0, rows.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (inOrder(rows[middle]!, wanted) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return { ms: Math.trunc(Number(ms)) || 0, id: id.join('.') };
 }
 
-export const cursorOf = ({ ms, id }: TurnRow): string => `${ms}.${id}`;
+export const cursorOf = ({ ms, id }: Pick<TurnRow, 'ms' | 'id'>): string => `${ms}.${id}`;

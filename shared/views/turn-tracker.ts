@@ -15,9 +15,13 @@ import { openHead } from '../lineage/head.ts';
 import { viewOf } from './first-view.ts';
 import { withoutId } from './name-of-turn.ts';
 import { spokenIn } from './turn-texts.ts';
-import type { TurnStage, TurnView, TurnViewsState, Underneath } from './turn-view.ts';
+import type { TrackerState, TurnStage, TurnView, Underneath } from './turn-view.ts';
 
-/** The parts of each `KeptTurn`, by the id of the turn. */
+/**
+ * By the id of the turn. `samples`: its latest sample, which decides the stage; a revised verdict makes another one.
+ * `trained`: the stage that it trained in, so that the end of a later sample does not hide it. `seen`: names of its
+ * votes, without its id.
+ */
 export type TurnParts = {
   readonly views: Keyed<TurnView>;
   readonly underneath: Keyed<Underneath>;
@@ -32,7 +36,7 @@ type Options = {
   /** Called with the id of each turn that an event changed. */
   readonly changed: (turnId: string) => void;
   /** What is known besides the turns, to go on from. */
-  readonly from: Omit<TurnViewsState, 'turns'>;
+  readonly from: TrackerState;
 };
 
 /**
@@ -55,8 +59,8 @@ export class TurnTracker {
     for (const [name, head] of Object.entries(from.heads)) this.#heads.set(name, openHead(head));
   }
 
-  readonly openBatches = (): TurnViewsState['batches'] => [...this.#batches];
-  readonly heads = (): TurnViewsState['heads'] =>
+  readonly openBatches = (): TrackerState['batches'] => [...this.#batches];
+  readonly heads = (): TrackerState['heads'] =>
     Object.fromEntries([...this.#heads].map(([name, head]) => [name, head.state()]));
 
   #headOf(adapter: string) {

@@ -51,20 +51,8 @@ export type TurnView = {
 /** What `conversations` and `turns` say about a turn, where `training` says something else. */
 export type Underneath = { readonly stage?: TurnStage | undefined; readonly rule?: string | undefined };
 
-/** A turn with what its next events are compared with. */
-export type KeptTurn = {
-  readonly view: TurnView;
-  readonly underneath?: Underneath | undefined;
-  /** its latest sample, which decides the stage; a revised verdict makes another one */
-  readonly sample?: string | undefined;
-  /** the stage that it trained in, so that the end of a later sample does not hide it */
-  readonly trained?: TurnStage | undefined;
-  /** names of its votes, without its id */
-  readonly seen?: readonly string[] | undefined;
-};
-
-export type TurnViewsState = {
-  readonly turns: Iterable<KeptTurn>;
+/** What a tracker knows besides the turns. */
+export type TrackerState = {
   /** samples of each open batch */
   readonly batches: readonly (readonly [batchId: string, samples: readonly string[]])[];
   /** by adapter */

@@ -46,11 +46,11 @@ export function registerLearning(
   server.get<{ Params: { version: string } }>('/api/versions/:version/turns', async (request) => {
     const adapter = readQuery(adapterQuery, request).adapter ?? config.adapters[0]!;
     const n = Number(request.params.version);
-    const batch = [...model.turns.batches()].find((row) => row.adapter === adapter && row.n === n);
-    const rows = (batch?.turns ?? []).map(model.turns.row).filter((row) => row !== undefined);
-    const turns = rows.map(async (row) => {
+    const batch = Number.isSafeInteger(n) ? model.turns.batchOf(adapter, n) : undefined;
+    const found = (batch?.turns ?? []).map(model.turns.turn).filter((turn) => turn !== undefined);
+    const turns = found.map(async ({ row, view }) => {
       const { asked, reaction, hints } = await shown(row);
-      return { id: row.id, asked, reaction, score: model.turns.view(row.id).score ?? null, hints };
+      return { id: row.id, asked, reaction, score: view.score ?? null, hints };
     });
     return { turns: await Promise.all(turns) };
   });

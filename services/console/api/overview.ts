@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { outcomeOf, verdictOf } from '../model/find-turns.ts';
+import { type Reached, whatWasReached } from '../model/facets.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import type { AdapterState, Overview } from './shapes.ts';
 
@@ -7,11 +7,6 @@ import type { AdapterState, Overview } from './shapes.ts';
 export function registerOverview(server: FastifyInstance, overview: () => Promise<Overview>): void {
   server.get('/api/overview', overview);
 }
-
-type Counts = {
-  readonly waiting: ReadonlyMap<string, number>;
-  readonly firstRun: Overview['firstRun'];
-};
 
 export function createOverview({
   config,
@@ -23,30 +18,17 @@ export function createOverview({
   logAway,
   trimmed,
 }: ConsoleDeps): () => Promise<Overview> {
-  const { turns: table, decisions } = model;
-  const counts = (): Counts => {
-    const waiting = new Map<string, number>();
-    let [chatted, reacted, judged] = [false, false, false];
-    for (const row of table.inTime()) {
-      const view = table.view(row.id);
-      if (!view.live) continue;
-      chatted = true;
-      reacted ||= row.reactionAt !== undefined || view.source === 'feedback';
-      judged ||= verdictOf(view) !== undefined && outcomeOf(view) !== undefined;
-      if (view.stage.kind === 'waiting-for-batch')
-        waiting.set(view.adapter, (waiting.get(view.adapter) ?? 0) + 1);
-    }
-    const learned = adapterNames().some((name) =>
+  const { turns, decisions } = model;
+  const hasLearned = (): boolean =>
+    adapterNames().some((name) =>
       decisions
         .of(name)
         .state()
         .wasServed.some((version) => version > 0),
     );
-    return { waiting, firstRun: { chatted, reacted, judged, learned } };
-  };
   /** Those of the settings first, in their order. */
   const adapterNames = (): readonly string[] => [...new Set([...config.adapters, ...decisions.names()])];
-  const adapterState = (name: string, { waiting }: Counts): AdapterState => {
+  const adapterState = (name: string, { waiting }: Reached): AdapterState => {
     const { head, served, isPaused, training } = decisions.of(name).state();
     return {
       name,
@@ -58,7 +40,9 @@ export function createOverview({
     };
   };
   return async () => {
-    const counted = cached('counts', counts);
+    const reached = cached('reached', () => whatWasReached(turns));
+    const { chatted, reacted, judged } = reached;
+    const learned = cached('learned', hasLearned);
     return {
       logId: log.logId,
       model: config.model,
@@ -68,10 +52,10 @@ export function createOverview({
       logAway: logAway(),
       trimmed: trimmed(),
       stopped: reader.stopped(),
-      turns: table.size(),
-      adapters: adapterNames().map((name) => adapterState(name, counted)),
+      turns: cached('turns', turns.size),
+      adapters: adapterNames().map((name) => adapterState(name, reached)),
       cautions: cached('cautions', model.cautions),
-      firstRun: counted.firstRun,
+      firstRun: { chatted, reacted, judged, learned },
     };
   };
 }

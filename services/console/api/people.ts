@@ -3,11 +3,11 @@ import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { AccessKey } from '../../../shared/runtime/access-keys.ts';
 import { ConsoleError } from '../errors.ts';
-import { verdictOf } from '../model/find-turns.ts';
+import { peopleIn, sessionsIn } from '../model/people.ts';
 import { startCli } from '../run-cli.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import { pageQuery, readQuery } from './read-query.ts';
-import type { People, SessionItem, SessionPage } from './shapes.ts';
+import type { People, SessionPage } from './shapes.ts';
 
 /** Characters of a command's errors that are shown. */
 const ERROR_LENGTH = 500;
@@ -20,16 +20,12 @@ export function registerPeople(server: FastifyInstance, deps: ConsoleDeps): void
     const keys = await storedKeys.list().catch((cause: unknown) => {
       throw Object.assign(ConsoleError.KEYS_UNREADABLE({ retryAfterSeconds: 5 }), { cause });
     });
-    return { keys: keys.map(keyItem), people: cached('people', () => peopleIn(deps)) };
+    return { keys: keys.map(keyItem), people: cached('people', () => peopleIn(model.turns)) };
   });
 
   server.get('/api/sessions', async (request): Promise<SessionPage> => {
-    const { cursor, limit } = readQuery(pageQuery, request);
-    const all = cached('sessions', () => sessionsIn(deps));
-    // newest first; the cursor is the name of the last one shown
-    const from = cursor === undefined ? 0 : all.findIndex(({ session }) => session === cursor) + 1;
-    const sessions = all.slice(from, from + limit);
-    return { sessions, next: from + limit < all.length ? (sessions.at(-1)?.session ?? null) : null };
+    const page = readQuery(pageQuery, request);
+    return cached(`sessions ${JSON.stringify(page)}`, () => sessionsIn(model.turns, page));
   });
 
   let isExporting = false;
@@ -99,55 +95,3 @@ const keyItem = (key: AccessKey): People['keys'][number] => ({
     .flatMap(([limit, unit]) => (limit === undefined ? [] : [`${limit} ${unit}`]))
     .join(', '),
 });
-
-function peopleIn({ model }: ConsoleDeps): People['people'] {
-  const people = new Map<
-    string,
-    { turns: number; sessions: Set<string>; good: number; bad: number; last: number }
-  >();
-  for (const { id, key, ms } of model.turns.inTime()) {
-    const view = model.turns.view(id);
-    const person = people.get(key) ?? { turns: 0, sessions: new Set(), good: 0, bad: 0, last: 0 };
-    people.set(key, person);
-    person.turns += 1;
-    person.last = ms;
-    if (view.session !== '') person.sessions.add(view.session);
-    const verdict = verdictOf(view);
-    if (verdict === 'good' || verdict === 'bad') person[verdict] += 1;
-  }
-  return [...people].map(([key, { sessions, ...person }]) => ({ key, ...person, sessions: sessions.size }));
-}
-
-type Growing = { -readonly [Name in keyof SessionItem]: SessionItem[Name] } & { sum: number };
-
-function sessionsIn({ model }: ConsoleDeps): readonly SessionItem[] {
-  const sessions = new Map<string, Growing>();
-  for (const { id, key, ms, isSettledByReward } of model.turns.inTime()) {
-    const view = model.turns.view(id);
-    if (view.session === '') continue;
-    const known = sessions.get(view.session) ?? {
-      session: view.session,
-      person: key,
-      adapter: view.adapter,
-      task: model.session(view.session)?.task ?? null,
-      isRewarded: isSettledByReward,
-      isClosed: model.session(view.session)?.isClosed ?? false,
-      turns: 0,
-      trained: 0,
-      rewards: 0,
-      meanReward: null,
-      first: ms,
-      last: ms,
-      sum: 0,
-    };
-    sessions.set(view.session, known);
-    known.turns += 1;
-    known.last = ms;
-    if (view.stage.kind === 'trained') known.trained += 1;
-    if (view.own == null) continue;
-    known.rewards += 1;
-    known.sum += view.own;
-    known.meanReward = known.sum / known.rewards;
-  }
-  return [...sessions.values()].sort((a, b) => b.last - a.last).map(({ sum: _sum, ...session }) => session);
-}

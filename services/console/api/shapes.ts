@@ -7,8 +7,10 @@ import type { CheckSettings } from '../check-settings.ts';
 import type { FoldLag, ServiceState } from '../look-around.ts';
 import type { DeadLetter } from '../model/console-model.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
-import type { Facets, TurnFilter } from '../model/find-turns.ts';
+import type { Facets } from '../model/facets.ts';
+import type { TurnFilter } from '../model/find-turns.ts';
 import type { LearningView } from '../model/learning.ts';
+import type { SessionPage as FoundSessions, Person } from '../model/people.ts';
 import type { RunningCanary } from '../model/version-watch.ts';
 import type { Explanation } from '../reasons.ts';
 
@@ -183,29 +185,8 @@ export type People = {
     readonly expiresAt: string | null;
     readonly limits: string;
   }[];
-  readonly people: readonly {
-    readonly key: string;
-    readonly turns: number;
-    readonly sessions: number;
-    readonly good: number;
-    readonly bad: number;
-    readonly last: number;
-  }[];
+  readonly people: readonly Person[];
 };
 
-export type SessionItem = {
-  readonly session: string;
-  readonly person: string;
-  readonly adapter: string;
-  /** a rewarded session has one */
-  readonly task: string | null;
-  readonly isRewarded: boolean;
-  readonly isClosed: boolean;
-  readonly turns: number;
-  readonly trained: number;
-  readonly rewards: number;
-  readonly meanReward: number | null;
-  readonly first: number;
-  readonly last: number;
-};
-export type SessionPage = { readonly sessions: readonly SessionItem[]; readonly next: string | null };
+export type SessionPage = FoundSessions;
+export type SessionItem = SessionPage['sessions'][number];

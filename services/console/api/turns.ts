@@ -2,12 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { topics } from '../../../shared/events/define-event.ts';
 import { describeStage, describeVerdict } from '../../../shared/views/describe-turn.ts';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import { type Place, unpackPlace } from '../../../shared/views/place.ts';
 import { type TurnTexts, withTexts } from '../../../shared/views/read-texts.ts';
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
 import type { TurnRow } from '../../../shared/views/turn-row.ts';
 import { ConsoleError } from '../errors.ts';
-import { countFacets, findTurns, outcomeOf, reasonOf, verdictOf } from '../model/find-turns.ts';
+import { countFacets } from '../model/facets.ts';
+import { findTurns, outcomeOf, reasonOf, verdictOf } from '../model/find-turns.ts';
 import { explain } from '../reasons.ts';
 import { type ConsoleDeps, readable } from './console-deps.ts';
 import { adapterQuery, readQuery, turnQuery } from './read-query.ts';
@@ -49,13 +50,13 @@ export function registerTurns(
   });
 
   server.get<{ Params: { id: string } }>('/api/turns/:id', async ({ params }): Promise<TurnDetail> => {
-    const row = table.row(params.id);
-    if (row === undefined) throw ConsoleError.NOT_FOUND({ what: 'such turn in the log' });
-    const view = table.view(row.id);
+    const found = table.turn(params.id);
+    if (found === undefined) throw ConsoleError.NOT_FOUND({ what: 'such turn in the log' });
+    const { row, view } = found;
     const records = await Promise.all(placesOf(row).map((place) => showRecord(log, place)));
     const { kind } = view.stage;
     return {
-      turn: await item({ row, view }),
+      turn: await item(found),
       rule: view.rule,
       records,
       mayWithdraw: !['trained', 'not-trained', 'in-batch'].includes(kind),
@@ -74,7 +75,7 @@ export function registerTurns(
 
   /** Its own records, the request that followed, and those of its batches. */
   function placesOf(row: TurnRow): readonly Place[] {
-    const next = row.next === undefined || row.next === row.id ? undefined : table.row(row.next)?.at;
+    const next = row.next === undefined || row.next === row.id ? undefined : table.turn(row.next)?.row.at;
     const batches = row.batches.flatMap((id) => table.batch(id)?.places ?? []);
     const all = [...new Set([...row.places, ...(next === undefined ? [] : [next]), ...batches])];
     // packed places sort by topic, in the order of the loop

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { evidenceOfWorse } from '../../../shared/lineage/evidence.ts';
 import { canaryEvidence } from '../../../shared/lineage/watched-versions.ts';
+import { columnText } from '../../../shared/views/turn-index/index-file.ts';
 import { createCheckSettings } from '../check-settings.ts';
 import type { Decision, ShownVersion } from '../model/decisions.ts';
 import type { RunningCanary } from '../model/version-watch.ts';
@@ -65,26 +66,29 @@ const gateItem = ({ version, state, metrics }: ShownVersion): VersionChecks['gat
 });
 
 function canaryItem(
-  { model: { turns: table } }: ConsoleDeps,
+  { model: { turns } }: ConsoleDeps,
   running: RunningCanary,
   margin: number,
 ): NonNullable<VersionChecks['canary']> {
   const { canary, ...counts } = running;
   const { from, to, share, adapter } = canary;
-  const sessions = { parent: new Set<string>(), candidate: new Set<string>() };
-  const rows = table.inTime();
-  for (let at = rows.length - 1; at >= 0 && rows[at]!.ms >= counts.since; at--) {
-    const view = table.view(rows[at]!.id);
-    if (!view.live || view.adapter !== adapter) continue;
-    if (view.version === to) sessions.candidate.add(view.session);
-    if (view.version === from) sessions.parent.add(view.session);
-  }
+  const sessionsOf = (version: number): number =>
+    turns.read((ask) => {
+      const [row] = ask(
+        `SELECT count(DISTINCT session) AS n FROM turns
+         WHERE version = ? AND ms >= ? AND adapter = ? AND live = 1`,
+        version,
+        counts.since,
+        columnText(adapter),
+      );
+      return Number(row!.n);
+    });
   return {
     ...counts,
     from,
     to,
     share,
-    sessions: { parent: sessions.parent.size, candidate: sessions.candidate.size },
+    sessions: { parent: sessionsOf(from), candidate: sessionsOf(to) },
     evidence: canaryEvidence(running, margin),
   };
 }

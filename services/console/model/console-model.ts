@@ -7,9 +7,8 @@ import type { SnapshotKind } from '../../../shared/log/snapshots/snapshots.ts';
 import { cautionsState, createCautions } from '../../../shared/views/cautions.ts';
 import { type Place, packPlace, placeName, unpackPlace } from '../../../shared/views/place.ts';
 import type { SessionState } from '../../../shared/views/session-table.ts';
-import { createTurnTable } from '../../../shared/views/turn-table.ts';
-import type { TurnsState } from '../../../shared/views/turns-state.ts';
 import { createDecisions, decisionsState } from './decisions.ts';
+import { createTurnRows, type TurnRows } from './turns/turn-rows.ts';
 
 /** A record that a fold could not read. */
 export type DeadLetter = {
@@ -43,21 +42,25 @@ export const storedConsole = {
   name: 'console',
   version: 1,
   state: consoleState,
+  outlivesTrims: true,
 } satisfies SnapshotKind<unknown>;
 
 /** By topic, the first kept offset of each partition. */
 export type Starts = Readonly<Partial<Record<Topic, readonly number[]>>>;
 
 type Stored = {
-  readonly turns?: TurnsState | undefined;
+  readonly turns?: TurnRows;
   readonly others?: ConsoleState | undefined;
-  /** A part that has read a record before ignores it. */
-  readonly isNew?: (part: 'turns' | 'others', topic: Topic, at: Position) => boolean;
+  /** Whether `others` has not read the record yet. */
+  readonly isNew?: (topic: Topic, at: Position) => boolean;
 };
 
-/** Everything that the pages show about the log, in memory. Feed it the topics in the order of the loop. */
-export function createConsoleModel({ turns: storedTurns, others: from, isNew = () => true }: Stored = {}) {
-  const turns = createTurnTable(storedTurns);
+/** Everything that the pages show about the log. Feed it the topics in the order of the loop. */
+export function createConsoleModel({
+  turns = createTurnRows(),
+  others: from,
+  isNew = () => true,
+}: Stored = {}) {
   const decisions = createDecisions(from?.decisions);
   const cautions = createCautions(from?.cautions);
   const setAside = new Set<string>(from?.setAside);
@@ -69,13 +72,9 @@ export function createConsoleModel({ turns: storedTurns, others: from, isNew = (
   const isTrimmed = (topic: Topic, { partition, offset }: Position): boolean =>
     offset < (starts[topic]?.[partition] ?? 0);
   /** Forgets the turns and sessions that the log no longer holds. What is known of kept turns stays. */
-  const trim = (now: Starts): void => {
+  const trim = async (now: Starts): Promise<void> => {
     starts = now;
-    const isGone = (packed: number): boolean => {
-      const { topic, ...at } = unpackPlace(packed);
-      return isTrimmed(topic, at);
-    };
-    if (turns.forget(isGone) > 0) revision += 1;
+    if (await turns.forget(now)) revision += 1;
   };
 
   const on = (record: Recorded, topic: Topic): void => {
@@ -83,8 +82,9 @@ export function createConsoleModel({ turns: storedTurns, others: from, isNew = (
     // it was fetched before the trim
     if (isTrimmed(topic, at)) return;
     revision += 1;
-    if (isNew('turns', topic, at)) turns.on(record, topic);
-    if (!isNew('others', topic, at)) return;
+    // turns do not depend on dead letters
+    if (topic !== 'dead-letters') turns.on(record, topic);
+    if (!isNew(topic, at)) return;
     first = Math.min(first ?? time, time);
     decisions.on(record, topic);
     cautions.on(event);
@@ -107,9 +107,7 @@ export function createConsoleModel({ turns: storedTurns, others: from, isNew = (
     turns,
     decisions,
     cautions: cautions.cautions,
-    session: (name: string): SessionState | undefined => turns.sessions().get(name),
-    /** rewarded sessions have a task */
-    sessions: (): ReadonlyMap<string, SessionState> => turns.sessions(),
+    session: (name: string): SessionState | undefined => turns.session(name),
     wishesSetAside: (): readonly string[] => [...setAside],
     letters: letters.latest,
     /** for `storedConsole` */

@@ -1,9 +1,12 @@
+import type { SQLInputValue } from 'node:sqlite';
+import type { FoundTurn } from '../../../shared/views/found-turn.ts';
 import type { TurnTexts } from '../../../shared/views/read-texts.ts';
-import type { FoundTurn } from '../../../shared/views/stored-turns.ts';
-import { cursorOf, indexOfCursor, type TurnRow } from '../../../shared/views/turn-row.ts';
-import type { TurnTable } from '../../../shared/views/turn-table.ts';
+import { columnText, damagedIndex } from '../../../shared/views/turn-index/index-file.ts';
+import { TRAINED, turnColumns, turnOf } from '../../../shared/views/turn-index/stored-turn.ts';
+import { cursorOf, inOrder, placeOfCursor } from '../../../shared/views/turn-row.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';
 import type { ShownTexts } from './texts.ts';
+import type { TurnRows } from './turns/turn-rows.ts';
 
 export type TurnFilter = {
   readonly outcome?: 'trained' | 'not-trained' | 'open' | undefined;
@@ -28,6 +31,8 @@ export type TurnPage = {
 
 /** Rows that one request looks at, so that a search for rare words does not block other requests. */
 const LOOKED_AT = 200_000;
+/** Rows that it looks at before other requests have their turn: some milliseconds. */
+const STRETCH = 20_000;
 
 /** Turns whose texts one request reads for its words, and how many at once. */
 const READ = 1_024;
@@ -42,30 +47,19 @@ type Page = {
 
 /** One page of turns, newest first, before the cursor. A search for rare words gives a page with few turns and a cursor. */
 export async function findTurns(
-  table: TurnTable,
+  rows: TurnRows,
   filter: TurnFilter,
   { cursor, limit, texts }: Page,
 ): Promise<TurnPage> {
-  const rows = table.inTime();
-  const matches = matcher(filter);
+  const search = openSearch(rows, filter, cursor);
   const words = wordsIn(filter);
+  if (words.length === 0) {
+    const turns = await search.next(limit);
+    return { turns, next: search.cursor() };
+  }
   const turns: FoundTurn[] = [];
-  let at = (cursor === undefined ? rows.length : indexOfCursor(rows, cursor)) - 1;
-  const last = Math.max(0, at - LOOKED_AT);
-  /** Adds rows that match, whatever their words are. */
-  const addSome = (some: FoundTurn[], most: number): void => {
-    for (; at >= last && some.length < most; at--) {
-      const row = rows[at]!;
-      // a trim may remove turns while their texts are read
-      if (table.row(row.id) === undefined) continue;
-      const view = table.view(row.id);
-      if (matches(row, view)) some.push({ row, view });
-    }
-  };
-  if (words.length === 0) addSome(turns, limit);
-  for (let read = 0; words.length > 0 && at >= last && turns.length < limit && read < READ; read += AT_ONCE) {
-    const some: FoundTurn[] = [];
-    addSome(some, AT_ONCE);
+  for (let read = 0; !search.isOver() && turns.length < limit && read < READ; read += AT_ONCE) {
+    const some = await search.next(AT_ONCE);
     const said = await Promise.all(some.map(({ row }) => texts(row)));
     const found = some.filter((_, index) => hasWords(said[index]!, words));
     turns.push(...found.slice(0, limit - turns.length));
@@ -73,8 +67,117 @@ export async function findTurns(
       // the next page begins after the last turn of this one
       return { turns, next: cursorOf(turns.at(-1)!.row) };
   }
-  return { turns, next: at < 0 ? null : cursorOf(rows[at + 1]!) };
+  return { turns, next: search.cursor() };
 }
+
+type Place = { readonly ms: number; readonly id: string };
+
+/** Goes from turn to turn, newest first, past those that the filter leaves out. */
+function openSearch(rows: TurnRows, filter: TurnFilter, cursor: string | undefined) {
+  const { base, baseValues, conditions, values } = conditionsOf(filter);
+  let before: Place | undefined = cursor === undefined ? undefined : placeOfCursor(cursor);
+  let [looked, isAtEnd] = [0, false];
+  const matches = matcher(filter);
+  const isBefore = () => (before === undefined ? '1' : '(ms < ? OR (ms = ? AND id < ?))');
+  const beforeValues = () => (before === undefined ? [] : [before.ms, before.ms, columnText(before.id)]);
+  /** No id is before ''. */
+  const latest = () =>
+    before === undefined ? Number.MAX_SAFE_INTEGER : before.ms - Number(before.id === '');
+
+  /** The time that the oldest turn of the next stretch has; undefined: the stretch reaches the first turn. */
+  const endOfStretch = (): number | undefined =>
+    rows.read((ask) => {
+      const [last] = ask(
+        `SELECT ms FROM turns WHERE ${base} AND ms <= ? ORDER BY ms DESC LIMIT 1 OFFSET ?`,
+        ...baseValues,
+        latest(),
+        STRETCH,
+      );
+      return last && Number(last.ms);
+    });
+  const select = (from: number | undefined, most: number): readonly FoundTurn[] =>
+    rows.read((ask) => {
+      const found = ask(
+        `SELECT ${turnColumns} FROM turns
+         WHERE ${base} AND ${conditions} AND ${isBefore()} AND ms >= ? AND ms <= ?
+         ORDER BY ms DESC, id DESC LIMIT ?`,
+        ...baseValues,
+        ...values,
+        ...beforeValues(),
+        from ?? Number.MIN_SAFE_INTEGER,
+        latest(),
+        most,
+      ).map(turnOf);
+      const isWanted = (turn: FoundTurn, n: number): boolean =>
+        matches(turn) && (n === 0 || inOrder(turn.row, found[n - 1]!.row) < 0);
+      if (!found.every(isWanted)) throw damagedIndex('an index gives other turns');
+      return found;
+    });
+  const isOver = (): boolean => isAtEnd || looked >= LOOKED_AT;
+  const next = async (most: number): Promise<readonly FoundTurn[]> => {
+    const found: FoundTurn[] = [];
+    while (found.length < most && !isOver()) {
+      if (looked > 0) await new Promise(setImmediate);
+      // without further conditions, the next turns are those that are wanted
+      const end = conditions === '1' ? undefined : endOfStretch();
+      const some = select(end, most - found.length);
+      found.push(...some);
+      if (found.length === most) before = { ms: some.at(-1)!.row.ms, id: some.at(-1)!.row.id };
+      else if (end === undefined) isAtEnd = true;
+      else before = { ms: end, id: '' };
+      looked += found.length === most ? some.length : STRETCH;
+    }
+    return found;
+  };
+  /** Null: there are no more. */
+  const nextCursor = (): string | null =>
+    isAtEnd || before === undefined || !hasMore() ? null : cursorOf(before);
+  const hasMore = (): boolean =>
+    rows.read(
+      (ask) =>
+        ask(
+          `SELECT 1 FROM turns WHERE ${isBefore()} AND ms <= ? ORDER BY ms DESC LIMIT 1`,
+          ...beforeValues(),
+          latest(),
+        ).length > 0,
+    );
+  return { next, isOver, cursor: nextCursor };
+}
+
+/** `base`: has an index of its own. */
+function conditionsOf({ outcome, reason, verdict, session, person, adapter, version }: TurnFilter) {
+  const [base, baseValue] =
+    session !== undefined
+      ? ['session = ?', columnText(session)]
+      : version !== undefined
+        ? ['version = ?', version]
+        : ['1', undefined];
+  const all: readonly (readonly [condition: string, value?: SQLInputValue])[] = [
+    ...(outcome === undefined ? [] : [[outcomes[outcome]] as const]),
+    ...(reason === undefined ? [] : [['outcome = ?', columnText(NOT_TRAINED + reason)] as const]),
+    ...(verdict === undefined ? [] : [['verdict = ?', signs[verdict]] as const]),
+    ...(person === undefined ? [] : [['key = ?', columnText(person)] as const]),
+    ...(adapter === undefined ? [] : [['adapter = ?', columnText(adapter)] as const]),
+    ...(session === undefined || version === undefined ? [] : [['version = ?', version] as const]),
+  ];
+  return {
+    base,
+    baseValues: baseValue === undefined ? [] : [baseValue],
+    conditions: all.length === 0 ? '1' : all.map(([condition]) => `(${condition})`).join(' AND '),
+    values: all.flatMap(([, value]) => (value === undefined ? [] : [value])),
+  };
+}
+
+/** As `describeStage` begins. */
+const NOT_TRAINED = 'not trained: ';
+// a column holds some texts as JSON
+const isNotTrained = `outcome >= 'not trained: ' AND outcome < 'not trained:!' OR substr(outcome, 1, 14) = '"not trained: '`;
+const outcomes = {
+  trained: `outcome = '${TRAINED}'`,
+  'not-trained': isNotTrained,
+  open: `outcome <> '${TRAINED}' AND NOT (${isNotTrained})`,
+};
+const signs = { good: 1, bad: -1, neither: 0 };
 
 const wordsIn = ({ words = '' }: TurnFilter): readonly string[] =>
   words.toLowerCase().split(/\s+/).filter(Boolean);
@@ -90,9 +193,9 @@ export const outcomeOf = ({ stage }: TurnView): NonNullable<TurnFilter['outcome'
 export const verdictOf = ({ score }: TurnView): TurnFilter['verdict'] =>
   score === undefined || score === null ? undefined : score > 0 ? 'good' : score < 0 ? 'bad' : 'neither';
 
-function matcher(filter: TurnFilter): (row: TurnRow, view: TurnView) => boolean {
+export function matcher(filter: TurnFilter): (turn: FoundTurn) => boolean {
   const { outcome, reason, verdict, session, person, adapter, version } = filter;
-  return (row, view) => {
+  return ({ row, view }) => {
     if (outcome !== undefined && outcomeOf(view) !== outcome) return false;
     if (reason !== undefined && reasonOf(view) !== reason) return false;
     if (verdict !== undefined && verdictOf(view) !== verdict) return false;
@@ -107,30 +210,6 @@ function matcher(filter: TurnFilter): (row: TurnRow, view: TurnView) => boolean 
 export const reasonOf = ({ stage }: TurnView): string | undefined =>
   stage.kind === 'not-trained' ? stage.reason : undefined;
 
-/** Values to filter by, with the number of turns of each. */
-export type Facets = {
-  readonly total: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly reasons: Readonly<Record<string, number>>;
-  readonly verdicts: Readonly<Record<string, number>>;
-  readonly people: Readonly<Record<string, number>>;
-  readonly versions: Readonly<Record<string, number>>;
-};
-
-export function countFacets(table: TurnTable, adapter: string | undefined): Facets {
-  const facets = { total: 0, outcomes: {}, reasons: {}, verdicts: {}, people: {}, versions: {} };
-  const count = (counts: Record<string, number>, value: string | number | undefined) => {
-    if (value !== undefined) counts[value] = (counts[value] ?? 0) + 1;
-  };
-  for (const row of table.inTime()) {
-    const view = table.view(row.id);
-    if (adapter !== undefined && view.adapter !== adapter) continue;
-    facets.total += 1;
-    count(facets.outcomes, outcomeOf(view));
-    count(facets.reasons, reasonOf(view));
-    count(facets.verdicts, verdictOf(view));
-    count(facets.people, row.key);
-    count(facets.versions, view.version);
-  }
-  return facets;
-}
+/** The reason in an outcome as turns are counted by. */
+export const reasonIn = (outcome: string): string | undefined =>
+  outcome.startsWith(NOT_TRAINED) ? outcome.slice(NOT_TRAINED.length) : undefined;

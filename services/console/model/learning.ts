@@ -1,13 +1,19 @@
-import type { TurnRow } from '../../../shared/views/turn-row.ts';
-import type { TurnTable } from '../../../shared/views/turn-table.ts';
-import type { TurnView } from '../../../shared/views/turn-view.ts';
-import { wishes } from '../../../shared/wishes/wishes.ts';
-import { verdictOf } from './find-turns.ts';
+import { sum } from '../../../shared/lang/numbers.ts';
+import { columnText } from '../../../shared/views/turn-index/index-file.ts';
+import { type Complaint, complaintsIn } from './complaints.ts';
 import { type Share, sayWhatIsKnown, shareOf } from './statistics.ts';
+import { wrongSums } from './turns/count-table.ts';
+import { QUARTER_MS, quarterCounts, versionCounts } from './turns/turn-counts.ts';
+import { type Ask, checked, type TurnRows } from './turns/turn-rows.ts';
 
-type Counted = { good: number; bad: number; neither: number; turns: number };
+type Counted = {
+  readonly good: number;
+  readonly bad: number;
+  readonly neither: number;
+  readonly turns: number;
+};
 /** Verdicts of a group of turns; the share leaves out verdicts of 0. */
-type Point = Share & Readonly<Counted>;
+type Point = Share & Counted;
 
 export type LearningView = {
   readonly sentence: string;
@@ -22,16 +28,6 @@ export type LearningView = {
   readonly complaints: readonly Complaint[];
 };
 
-/** A kind of complaint, and how long it has not been heard. */
-type Complaint = {
-  readonly wish: string;
-  readonly hint: string;
-  readonly times: number;
-  readonly last: number;
-  readonly lastTurn: string;
-  readonly sessionsSince: number;
-};
-
 /** The latest verdicts that the sentence is about. */
 const RECENT = 50;
 const MOST_BUCKETS = 60;
@@ -39,92 +35,119 @@ const HOUR = 3_600_000;
 /** ms; lengths of time that people know */
 const spans = [HOUR / 4, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR, 28 * 24 * HOUR, 364 * 24 * HOUR];
 
-const nothing = (): Counted => ({ good: 0, bad: 0, neither: 0, turns: 0 });
 const pointOf = (counted: Counted): Point => ({
   ...counted,
   ...shareOf(counted.good, counted.good + counted.bad),
 });
 
-function count(counted: Counted, view: TurnView): void {
-  counted.turns += 1;
-  const verdict = verdictOf(view);
-  if (verdict !== undefined) counted[verdict] += 1;
-}
+const countedIn = (row: Readonly<Record<string, unknown>>): Counted => ({
+  good: Number(row.good),
+  bad: Number(row.bad),
+  neither: Number(row.neither),
+  turns: Number(row.turns),
+});
 
 /** What the verdicts on an adapter's live answers say. */
-export function learningView(table: TurnTable, adapter: string): LearningView {
-  const rows = table.inTime().filter(({ id }) => {
-    const view = table.view(id);
-    return view.live && view.adapter === adapter;
+export const learningView = (rows: TurnRows, adapter: string): LearningView =>
+  rows.read((ask) => {
+    const name = columnText(adapter);
+    const versions = versionsIn(ask, name);
+    const total = (of: keyof Counted): number => sum(versions.map((version) => version[of]));
+    const base = versions.find(({ version }) => version === 0) ?? { good: 0, bad: 0 };
+    const all = { turns: total('turns'), good: total('good'), bad: total('bad'), neither: total('neither') };
+    return {
+      sentence: sayWhatIsKnown(shareOf(base.good, base.good + base.bad), latestShare(ask, name)),
+      all: pointOf(all),
+      versions: versions.map(({ version, from, last: _last, ...counted }) => ({
+        version,
+        from,
+        ...pointOf(counted),
+      })),
+      overTime: overTime(ask, name, versions),
+      complaints: complaintsIn(ask, name),
+    };
   });
-  const all = nothing();
-  const versions = new Map<number, Counted & { from: number }>();
-  const recent: ('good' | 'bad')[] = [];
-  for (const { id, ms } of rows) {
-    const view = table.view(id);
-    count(all, view);
-    const counted = versions.get(view.version) ?? { ...nothing(), from: ms };
-    versions.set(view.version, counted);
-    count(counted, view);
-    const verdict = verdictOf(view);
-    if (view.version > 0 && (verdict === 'good' || verdict === 'bad')) recent.push(verdict);
-  }
-  const base = versions.get(0) ?? nothing();
-  const latest = recent.slice(-RECENT);
-  return {
-    sentence: sayWhatIsKnown(
-      shareOf(base.good, base.good + base.bad),
-      shareOf(latest.filter((verdict) => verdict === 'good').length, latest.length),
+
+type CountedVersion = Counted & { readonly version: number; readonly from: number; readonly last: number };
+
+/** @param adapter as a column holds it */
+const versionsIn = (ask: Ask, adapter: string): readonly CountedVersion[] =>
+  checked(
+    ask(
+      `SELECT version, turns, good, bad, neither, first, last, sum <> 3 * turns + 5 * good + 7 * bad + 11 * neither AS wrong
+       FROM ${versionCounts.name} WHERE adapter = ? ORDER BY version`,
+      adapter,
     ),
-    all: pointOf(all),
-    versions: [...versions]
-      .sort(([a], [b]) => a - b)
-      .map(([version, counted]) => ({ version, from: counted.from, ...pointOf(counted) })),
-    overTime: overTime(table, rows),
-    complaints: complaintsIn(table, rows),
-  };
-}
-
-function overTime(table: TurnTable, rows: readonly TurnRow[]): LearningView['overTime'] {
-  const [first, last] = [rows[0], rows.at(-1)];
-  if (first === undefined || last === undefined) return [];
-  const span = spans.find((ms) => (last.ms - first.ms) / ms < MOST_BUCKETS) ?? spans.at(-1)!;
-  const buckets = new Map<number, Counted & { low: number; high: number }>();
-  for (const { id, ms } of rows) {
-    const view = table.view(id);
-    const at = Math.floor(ms / span) * span;
-    const bucket = buckets.get(at) ?? { ...nothing(), low: view.version, high: view.version };
-    buckets.set(at, bucket);
-    bucket.low = Math.min(bucket.low, view.version);
-    bucket.high = Math.max(bucket.high, view.version);
-    count(bucket, view);
-  }
-  return [...buckets].map(([from, { low, high, ...counted }]) => ({
-    from,
-    to: from + span,
-    versions: [low, high],
-    ...pointOf(counted),
+  ).map((row) => ({
+    version: Number(row.version),
+    from: Number(row.first),
+    last: Number(row.last),
+    ...countedIn(row),
   }));
+
+/** Of the latest good and bad verdicts on versions after 0. */
+function latestShare(ask: Ask, adapter: string): Share {
+  let [good, total, before] = [0, 0, Number.MAX_SAFE_INTEGER];
+  while (total < RECENT) {
+    const quarters = checked(
+      ask(
+        `SELECT quarter, sum(good) AS good, sum(bad) AS bad, ${wrongSums(quarterCounts)} AS wrong
+         FROM ${quarterCounts.name} WHERE adapter = ? AND quarter < ? AND version > 0
+         GROUP BY quarter ORDER BY quarter DESC LIMIT ?`,
+        adapter,
+        before,
+        RECENT,
+      ),
+    );
+    for (const { quarter, good: more, bad } of quarters) {
+      before = Number(quarter);
+      const [inQuarter, wanted] = [Number(more) + Number(bad), RECENT - total];
+      if (inQuarter > wanted)
+        return shareOf(good + latestGood(ask, adapter, { quarter: before, wanted }), RECENT);
+      good += Number(more);
+      total += inQuarter;
+    }
+    if (quarters.length < RECENT) break;
+  }
+  return shareOf(good, total);
 }
 
-/** Complaints of known kinds, the one that was silent for the fewest sessions first. */
-function complaintsIn(table: TurnTable, rows: readonly TurnRow[]): readonly Complaint[] {
-  const heard = new Map<string, Omit<Complaint, 'sessionsSince'> & { readonly index: number }>();
-  const lastOfSession = new Map<string, number>();
-  for (const [index, { id, ms, wishes: wished }] of rows.entries()) {
-    const { session, score } = table.view(id);
-    if (session !== '') lastOfSession.set(session, index);
-    if (score === undefined || score === null || score >= 0) continue;
-    for (const wish of wished) {
-      const times = (heard.get(wish)?.times ?? 0) + 1;
-      heard.set(wish, { wish, hint: wishes[wish].hint, times, last: ms, lastTurn: id, index });
-    }
-  }
-  return [...heard.values()]
-    .map(({ index, ...complaint }) => {
-      const own = table.view(complaint.lastTurn).session; // it may go on
-      const later = [...lastOfSession].filter(([session, last]) => last > index && session !== own);
-      return { ...complaint, sessionsSince: later.length };
-    })
-    .sort((a, b) => a.sessionsSince - b.sessionsSince);
+/** Good ones of the latest verdicts of a quarter of an hour. */
+function latestGood(
+  ask: Ask,
+  adapter: string,
+  { quarter, wanted }: { readonly quarter: number; readonly wanted: number },
+): number {
+  const latest = ask(
+    `SELECT verdict FROM turns
+     WHERE ms >= ? AND ms < ? AND adapter = ? AND live = 1 AND version > 0 AND verdict IN (1, -1)
+     ORDER BY ms DESC, id DESC LIMIT ?`,
+    quarter * QUARTER_MS,
+    (quarter + 1) * QUARTER_MS,
+    adapter,
+    wanted,
+  );
+  return latest.filter(({ verdict }) => verdict === 1).length;
+}
+
+function overTime(ask: Ask, adapter: string, versions: readonly CountedVersion[]): LearningView['overTime'] {
+  if (versions.length === 0) return [];
+  const first = versions.reduce((least, { from }) => Math.min(least, from), Number.POSITIVE_INFINITY);
+  const last = versions.reduce((most, version) => Math.max(most, version.last), Number.NEGATIVE_INFINITY);
+  const span = spans.find((ms) => (last - first) / ms < MOST_BUCKETS) ?? spans.at(-1)!;
+  const buckets = checked(
+    ask(
+      `SELECT quarter / CAST(? AS INTEGER) AS bucket, min(version) AS low, max(version) AS high, sum(turns) AS turns,
+         sum(good) AS good, sum(bad) AS bad, sum(neither) AS neither, ${wrongSums(quarterCounts)} AS wrong
+       FROM ${quarterCounts.name} WHERE adapter = ? GROUP BY bucket ORDER BY bucket`,
+      span / QUARTER_MS,
+      adapter,
+    ),
+  );
+  return buckets.map(({ bucket, low, high, ...counted }) => ({
+    from: Number(bucket) * span,
+    to: (Number(bucket) + 1) * span,
+    versions: [Number(low), Number(high)],
+    ...pointOf(countedIn(counted)),
+  }));
 }

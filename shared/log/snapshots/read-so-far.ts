@@ -35,20 +35,44 @@ export async function readSoFar(log: Log, upTo: ReadUpTo): Promise<ReadTopics | 
 
 /** Whether the log still holds everything that was read, and nothing else in its place. */
 export async function stillHolds(log: Log, read: ReadTopics): Promise<boolean> {
-  const checks = (Object.entries(read) as [Topic, readonly ReadPartition[]][]).map(
-    async ([topic, partitions]) => {
-      const [ends, starts] = await Promise.all([log.ends(topic), log.starts(topic)]);
-      if (ends.length !== partitions.length) return false;
-      if (partitions.some(({ from, to }, partition) => to > ends[partition]! || from !== starts[partition]))
-        return false;
-      const found = await Promise.all(
-        partitions.map(({ from, to }, partition) => lastBefore(log, topic, { partition, from, to })),
-      );
-      return partitions.every(({ last }, partition) => found[partition] === last);
-    },
-  );
-  return (await Promise.all(checks)).every(Boolean);
+  const starts = await heldStarts(log, read);
+  const isUntrimmed = ([topic, partitions]: [string, readonly ReadPartition[]]): boolean =>
+    partitions.every(({ from }, partition) => from === starts?.[topic as Topic]?.[partition]);
+  return starts !== undefined && Object.entries(read).every(isUntrimmed);
 }
+
+/**
+ * The first offsets of the log, if it still holds everything that was read, and nothing else in its place, apart from
+ * first records that were trimmed. Undefined: it does not, or all records by which this is seen were trimmed.
+ */
+export async function heldStarts(log: Log, read: ReadTopics): Promise<ReadUpTo | undefined> {
+  const topics = await Promise.all(
+    (Object.entries(read) as [Topic, readonly ReadPartition[]][]).map(async ([topic, partitions]) => {
+      const [ends, starts] = await Promise.all([log.ends(topic), log.starts(topic)]);
+      if (ends.length !== partitions.length) return { topic, starts, held: [false] };
+      const held = partitions.map(async ({ from, to, last }, partition) => {
+        const start = starts[partition]!;
+        if (start < from || start > to || to > ends[partition]!) return false;
+        if (start === to && from < to) return undefined;
+        return (await lastBefore(log, topic, { partition, from: start, to })) === last;
+      });
+      return { topic, starts, held: await Promise.all(held) };
+    }),
+  );
+  const all = topics.flatMap(({ held }) => held);
+  const isSeen = all.every((held) => held !== undefined) || hasWitness(read, topics);
+  if (all.includes(false) || !isSeen) return undefined;
+  return Object.fromEntries(topics.map(({ topic, starts }) => [topic, starts]));
+}
+
+/** Whether a record of what was read is still in the log. */
+const hasWitness = (
+  read: ReadTopics,
+  topics: readonly { readonly topic: Topic; readonly held: readonly (boolean | undefined)[] }[],
+): boolean =>
+  topics.some(({ topic, held }) =>
+    held.some((isHeld, partition) => isHeld === true && read[topic]![partition]!.last !== null),
+  );
 
 type Range = { readonly partition: number; readonly from: number; readonly to: number };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { writeDurably } from '../../runtime/write-durably.ts';
 import type { EventLog } from '../event-log.ts';
-import { type ReadUpTo, readSoFar, stillHolds } from './read-so-far.ts';
+import { heldStarts, type ReadUpTo, readSoFar, stillHolds } from './read-so-far.ts';
 import { contentOf, type ReadTopics, snapshotText } from './snapshot-text.ts';
 
 /** A view whose state can be stored. Raise `version` whenever the same records would give another state. */
@@ -11,6 +11,8 @@ export type SnapshotKind<State> = {
   readonly name: string;
   readonly version: number;
   readonly state: z.ZodType<State>;
+  /** It also goes on when the log lost its first records, as a view does that is open during a trim. */
+  readonly outlivesTrims?: true;
 };
 
 /** The state of a view after it has read the log up to these offsets. */
@@ -42,7 +44,10 @@ export function openSnapshots({ folder, log }: Options): Snapshots {
       if (content === undefined) return undefined;
       const state = kind.state.safeParse(content.state);
       // a log that does not answer, or that a newer program writes, is not worse read from its beginning
-      const fits = state.success && (await stillHolds(log, content.read).catch(() => false));
+      const holds = kind.outlivesTrims
+        ? heldStarts(log, content.read).then((starts) => starts !== undefined)
+        : stillHolds(log, content.read);
+      const fits = (await holds.catch(() => false)) && state.success;
       return fits ? { upTo: upToOf(content.read), state: state.data } : undefined;
     },
     save: async (kind, { upTo, state }) => {

@@ -7,20 +7,29 @@ import { isBusy, isDamage } from '../../log/sqlite/database.ts';
 
 /** `at`: the packed place of the answer. `sum`: over the other columns. `heard`: NULL without a score, 1 for `isUnheard`, else 0. */
 const schema = `
-  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, data TEXT NOT NULL, sum INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS turns (
+  CREATE TABLE state (name TEXT PRIMARY KEY, data TEXT NOT NULL, sum INTEGER NOT NULL) STRICT;
+  CREATE TABLE turns (
     at INTEGER PRIMARY KEY, id TEXT NOT NULL, ms INTEGER NOT NULL, session TEXT NOT NULL, adapter TEXT NOT NULL,
-    outcome TEXT NOT NULL, heard INTEGER, differs INTEGER NOT NULL, data TEXT NOT NULL, sum INTEGER NOT NULL
+    key TEXT NOT NULL, version INTEGER NOT NULL, live INTEGER NOT NULL, outcome TEXT NOT NULL, verdict INTEGER,
+    heard INTEGER, differs INTEGER NOT NULL, data TEXT NOT NULL, sum INTEGER NOT NULL
   ) STRICT;
-  CREATE UNIQUE INDEX IF NOT EXISTS turns_by_id ON turns (id);
-  CREATE INDEX IF NOT EXISTS turns_by_time ON turns (ms);
-  CREATE INDEX IF NOT EXISTS turns_by_session ON turns (session, ms);
-  CREATE INDEX IF NOT EXISTS turns_by_adapter ON turns (adapter, ms);
-  CREATE TABLE IF NOT EXISTS sessions (
+  CREATE UNIQUE INDEX turns_by_id ON turns (id);
+  CREATE INDEX turns_by_session ON turns (session, ms);
+  CREATE TABLE sessions (
     n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, started INTEGER NOT NULL, data TEXT NOT NULL, sum INTEGER NOT NULL
   ) STRICT;
 `;
-const tables = ['state', 'turns', 'sessions'];
+
+/** What the file of one program has besides. */
+export type IndexKind = {
+  /** of its other tables and indexes */
+  readonly schema: string;
+  /**
+   * False: a commit is on the disk when it returns. True, for a program that commits often: a write-ahead log, so a
+   * power cut undoes the last commits, and leaves the file whole.
+   */
+  readonly isLogged: boolean;
+};
 
 /** KiB of pages in memory */
 const CACHE_KIB = 32_768;
@@ -32,6 +41,8 @@ export type IndexFile = {
   readonly db: DatabaseSync;
   /** Runs `change` as one transaction. @throws when the file is no longer at its path */
   readonly commit: (change: () => void) => void;
+  /** What is changed from now on is seen by queries, and never stored. */
+  readonly freeze: () => void;
   readonly clear: () => void;
   /** Removes the file, so that the next process begins with a new one. */
   readonly discard: () => void;
@@ -65,7 +76,7 @@ const codeOf = (error: unknown): string => String((error as { readonly code?: un
  * Opens the file, and creates it if missing. One process uses it at a time: others wait for it.
  * @throws an error for which `isIndexFailure` is true
  */
-export async function openIndexFile(path: string): Promise<IndexFile> {
+export async function openIndexFile(path: string, kind: IndexKind): Promise<IndexFile> {
   const waitUntil = performance.now() + WAIT_MS;
   for (;;) {
     const ino = inodeOf(path);
@@ -73,11 +84,13 @@ export async function openIndexFile(path: string): Promise<IndexFile> {
     try {
       // A lock that stays until the file is closed. FULL is the default for `synchronous`: a commit outlives a power cut.
       db.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -${CACHE_KIB}`);
+      // also before the lock: a journal in exclusive mode needs no memory that processes share
+      if (kind.isLogged) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
       db.exec('BEGIN EXCLUSIVE; COMMIT');
-      if (inodeOf(path) === ino) return opened(db, { path, ino });
+      if (inodeOf(path) === ino) return opened(db, kind, { path, ino });
       db.close(); // another process replaced the file meanwhile
     } catch (error) {
-      if (isDamagedIndex(error)) rmSync(path, { force: true });
+      if (isDamagedIndex(error)) for (const end of ['', '-wal']) rmSync(path + end, { force: true });
       db.close();
       if (!isBusy(error) || performance.now() >= waitUntil) throw error;
       await pause(RETRY_MS);
@@ -86,7 +99,8 @@ export async function openIndexFile(path: string): Promise<IndexFile> {
 }
 
 /** For a log whose data folder cannot be written. */
-export const openIndexInMemory = (): IndexFile => opened(new DatabaseSync(':memory:'), undefined);
+export const openIndexInMemory = (kind: IndexKind): IndexFile =>
+  opened(new DatabaseSync(':memory:'), kind, undefined);
 
 /** Creates the file, but no folder above its own: a reader must not create a data folder. */
 function inodeOf(path: string): number {
@@ -105,11 +119,19 @@ function inodeOf(path: string): number {
 
 function opened(
   db: DatabaseSync,
+  kind: IndexKind,
   file: { readonly path: string; readonly ino: number } | undefined,
 ): IndexFile {
+  let isFrozen = false;
+  const isInPlace = (): boolean =>
+    file === undefined || statSync(file.path, { throwIfNoEntry: false })?.ino === file.ino;
   const commit = (change: () => void): void => {
-    // somebody deleted the folder: a journal at this path would be that of another file
-    if (file !== undefined && inodeOf(file.path) !== file.ino) throw unusable(undefined);
+    // Somebody deleted the folder: a journal at this path would be that of another file. A write-ahead log is open already.
+    if (!kind.isLogged && !isInPlace()) throw unusable(undefined);
+    if (isFrozen) {
+      change();
+      return;
+    }
     db.exec('BEGIN');
     try {
       change();
@@ -121,17 +143,24 @@ function opened(
   };
   const clear = (): void =>
     commit(() => {
-      for (const table of tables) db.exec(`DROP TABLE IF EXISTS ${table}`);
-      db.exec(schema);
+      const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+      for (const { name } of tables) db.exec(`DROP TABLE "${String(name)}"`);
+      db.exec(schema + kind.schema);
     });
   return {
     db,
     commit,
     clear,
-    discard: () => {
-      if (file !== undefined) for (const end of ['', '-journal']) rmSync(file.path + end, { force: true });
+    freeze: () => {
+      if (!isFrozen) db.exec('BEGIN');
+      isFrozen = true;
     },
-    close: () => db.close(),
+    discard: () => {
+      if (file !== undefined)
+        for (const end of ['', '-journal', '-wal']) rmSync(file.path + end, { force: true });
+    },
+    // closing removes the write-ahead log at the path, which may be that of another file by now
+    close: () => (isInPlace() ? db.close() : undefined),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { FoundTurn } from '../found-turn.ts';
 import { type SessionState, sessionState } from '../session-table.ts';
-import type { FoundTurn } from '../stored-turns.ts';
 import { columnText, damagedIndex, fromColumn, storedValue } from './index-file.ts';
 import { TRAINED, turnColumns, turnOf } from './stored-turn.ts';
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describeStage } from '../describe-turn.ts';
+import type { FoundTurn } from '../found-turn.ts';
 import { withId, withoutId } from '../name-of-turn.ts';
-import type { FoundTurn } from '../stored-turns.ts';
 import type { TurnRow } from '../turn-row.ts';
 import { isUnheard, type TurnStage, type TurnView, type Underneath } from '../turn-view.ts';
 import { columnText, damagedIndex, fromColumn } from './index-file.ts';
@@ -28,16 +28,23 @@ type Stored = {
   readonly view: Partial<TurnView>;
 } & Partial<Omit<TrackedTurn, 'view'>>;
 
-export const turnColumns = 'at, id, ms, session, adapter, outcome, heard, differs, data, sum';
+export const turnColumns =
+  'at, id, ms, session, adapter, key, version, live, outcome, verdict, heard, differs, data, sum';
 
 /** The columns of table `turns`. */
-type TurnColumns = {
+export type TurnColumns = {
   readonly at: number;
   readonly id: string;
   readonly ms: number;
   readonly session: string;
   readonly adapter: string;
+  /** id of the access key */
+  readonly key: string;
+  readonly version: number;
+  readonly live: number;
   readonly outcome: string;
+  /** sign of the score; null: there is none */
+  readonly verdict: number | null;
   readonly heard: number | null;
   readonly differs: number;
   readonly data: string;
@@ -52,13 +59,7 @@ const usualRow: Partial<TurnRow> = {
   isSettledByReward: false,
   isDeleted: false,
 };
-const usualView: Partial<TurnView> = {
-  live: true,
-  rule: '',
-  source: '',
-  isPlain: false,
-  version: 0,
-};
+const usualView: Partial<TurnView> = { rule: '', source: '', isPlain: false };
 
 /** The members that differ from the usual, without empty lists. */
 const unusual = <Members extends object>(members: Members, usual: Partial<Members>): Partial<Members> =>
@@ -70,11 +71,11 @@ const unusual = <Members extends object>(members: Members, usual: Partial<Member
   ) as Partial<Members>;
 
 export function columnsOf({ row, known }: IndexedTurn): TurnColumns {
-  const { id, ms, at, ...rest } = row;
+  const { id, ms, at, key, ...rest } = row;
   const { view, underneath, sample, trained, seen } = known;
   if (view === undefined) throw new Error(`turn ${id} has no view`);
   const { turnId: _id, asked: _asked, answered: _answered, reaction: _reaction, ...shown } = view;
-  const { session, adapter, time, stage, ...others } = shown;
+  const { session, adapter, version, live, time, stage, ...others } = shown;
   const stored: Stored = {
     row: unusual(rest, usualRow),
     view: { ...unusual(others, usualView), stage, ...(time === timeOf(ms) ? {} : { time }) },
@@ -90,7 +91,11 @@ export function columnsOf({ row, known }: IndexedTurn): TurnColumns {
     ms,
     session: columnText(session),
     adapter: columnText(adapter),
+    key: columnText(key),
+    version,
+    live: Number(live),
     outcome: columnText(outcomeOf(stage)),
+    verdict: view.score == null ? null : Math.sign(view.score),
     heard: view.score === undefined ? null : Number(isUnheard(view, row.reactionAt !== undefined)),
     differs: Number(view.disagreement !== undefined),
     data: JSON.stringify(stored),
@@ -100,19 +105,19 @@ export function columnsOf({ row, known }: IndexedTurn): TurnColumns {
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 
-const sumOf = ({ at, id, ms, session, adapter, outcome, heard, differs, data }: Omit<TurnColumns, 'sum'>) =>
-  crc32(data, crc32(JSON.stringify([at, id, ms, session, adapter, outcome, heard, differs])));
+function sumOf({ data, ...columns }: Omit<TurnColumns, 'sum'>): number {
+  const { at, id, ms, session, adapter, key, version, live, outcome, verdict, heard, differs } = columns;
+  const others = [at, id, ms, session, adapter, key, version, live, outcome, verdict, heard, differs];
+  return crc32(data, crc32(JSON.stringify(others)));
+}
 
 /** @throws when the row is damaged */
 export function turnOf(found: Readonly<Record<string, unknown>>): IndexedTurn & FoundTurn {
   const columns = found as TurnColumns;
   if (columns.sum !== sumOf(columns)) throw damagedIndex('a turn has a wrong checksum');
-  const { at, ms, data } = columns;
-  const [id, session, adapter] = [columns.id, columns.session, columns.adapter].map(fromColumn) as [
-    string,
-    string,
-    string,
-  ];
+  const { at, ms, version, data } = columns;
+  const [id, session] = [fromColumn(columns.id), fromColumn(columns.session)];
+  const [adapter, key] = [fromColumn(columns.adapter), fromColumn(columns.key)];
   // the checksum says that this version of the program wrote it
   const { row, view, underneath, sample, trained, seen } = JSON.parse(data) as Stored;
   const stage = view.stage!;
@@ -121,6 +126,8 @@ export function turnOf(found: Readonly<Record<string, unknown>>): IndexedTurn & 
     time: timeOf(ms),
     session,
     adapter,
+    version,
+    live: columns.live === 1,
     asked: '',
     answered: '',
     reaction: '',
@@ -131,7 +138,7 @@ export function turnOf(found: Readonly<Record<string, unknown>>): IndexedTurn & 
     ...view,
   } as TurnView;
   return {
-    row: { ...emptyRow(), ...usualRow, ...row, id, ms, at } as TurnRow,
+    row: { ...emptyRow(), ...usualRow, ...row, id, ms, at, key } as TurnRow,
     view: shown,
     known: {
       view: shown,

@@ -4,16 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Topic } from '../../events/define-event.ts';
 import { defined } from '../../lang/defined.ts';
 import { logError } from '../../log/errors.ts';
 import type { EventLog, Recorded } from '../../log/event-log.ts';
 import { openSqliteLog } from '../../log/sqlite/open-sqlite-log.ts';
 import { countingReads } from '../../log/testing/counting-reads.ts';
 import { randomEvents } from '../../log/testing/random-events.ts';
-import type { FoundTurn } from '../stored-turns.ts';
+import type { FoundTurn } from '../found-turn.ts';
+import { unpackPlace } from '../place.ts';
 import { logOf } from '../testing/log-of.ts';
 import { randomChains } from '../testing/random-chains.ts';
-import { createTurnTable } from '../turn-table.ts';
+import { createTurnsInMemory } from '../testing/turns-in-memory.ts';
 import type { TurnIndex } from './queries.ts';
 import { withTurnIndex } from './turn-index.ts';
 
@@ -58,22 +60,25 @@ test.each([1, 2])('an index that grew in parts equals a read from zero, seed %i'
   expect((await read()).turns.length).toBeGreaterThan(10);
 });
 
-test.each([1, 2, 3])('random cuts of chains with copies give what a table knows, seed %i', async (seed) => {
-  const records = randomChains(seed);
-  const table = createTurnTable();
-  for (const topic of ['conversations', 'turns', 'training'] as const)
-    for (const one of records) if (one.topic === topic) table.on(one.record, topic);
-  const expected = table
-    .inTime()
-    .map((row) => shown({ row, view: table.view(row.id) }))
-    .sort((a, b) => a.row.at - b.row.at);
-  expect(expected.some(({ view }) => ['trained', 'in-batch'].includes(view.stage.kind))).toBe(true);
-  for (const cut of [57, 200, records.length - 1]) {
-    const own = join(folder, `cut-${cut}`);
-    await read(own, logOf(records.slice(0, cut)));
-    expect((await read(own, logOf(records))).turns, `cut at ${cut}`).toEqual(expected);
-  }
-});
+test.each([1, 2, 3])(
+  'random cuts of chains with copies give what a read into memory knows, seed %i',
+  async (seed) => {
+    const records = randomChains(seed);
+    const memory = createTurnsInMemory();
+    for (const topic of ['conversations', 'turns', 'training'] as const)
+      for (const one of records) if (one.topic === topic) memory.on(one.record, topic);
+    const expected = memory
+      .turns()
+      .map(shown)
+      .sort((a, b) => a.row.at - b.row.at);
+    expect(expected.some(({ view }) => ['trained', 'in-batch'].includes(view.stage.kind))).toBe(true);
+    for (const cut of [57, 200, records.length - 1]) {
+      const own = join(folder, `cut-${cut}`);
+      await read(own, logOf(records.slice(0, cut)));
+      expect((await read(own, logOf(records))).turns, `cut at ${cut}`).toEqual(expected);
+    }
+  },
+);
 
 test('filters choose by session and adapter, and the last turns', async () => {
   await log.append(events(5));
@@ -138,13 +143,13 @@ test.each([1, 2])('a read goes on where others were broken off, seed %i', async 
   expect(counting.count()).toBe((await records()) - 280);
 });
 
-test('an index of another log, or of a log that lost or trimmed records, is made anew', async () => {
+test('an index of another log, or of a log that lost records, is made anew', async () => {
   await log.append(events(8));
   await read();
   for (const change of [
     { logId: 'another' },
     { read: async () => events(9)[0]! },
-    { starts: async () => [0, 1] },
+    { starts: async () => [900, 900] },
   ] satisfies Partial<EventLog>[]) {
     const changed = { ...log, ...change };
     const counting = countingReads(changed);
@@ -152,6 +157,34 @@ test('an index of another log, or of a log that lost or trimmed records, is made
     expect(counting.count()).toBe(await records(changed));
     await read();
   }
+});
+
+test('after a trim, outdated turns and ended sessions go, and nothing is read again', async () => {
+  await log.append(events(8));
+  const before = await read();
+  const half = async (topic: Topic) =>
+    (await log.ends(topic)).map((end) => (topic === 'training' ? 0 : Math.floor(end / 2)));
+  const starts = await half('conversations');
+  const isKept = ({ row }: FoundTurn): boolean => {
+    const { partition, offset } = unpackPlace(row.at);
+    return offset >= starts[partition]!;
+  };
+  const trimmed = countingReads({ ...log, starts: half });
+  for (let time = 0; time < 2; time++) {
+    const after = await read(folder, trimmed.log);
+    expect(trimmed.count()).toBe(0);
+    expect(after.turns).toEqual(before.turns.filter(isKept));
+    expect(after.turns.length).toBeLessThan(before.turns.length);
+    expect(after.counts.turns).toBe(after.turns.length);
+    const gone = before.sessions.filter(({ session }) =>
+      after.sessions.every((one) => one.session !== session),
+    );
+    for (const { state } of gone) expect(state?.isClosed ?? true).toBe(true);
+  }
+  // what was trimmed before it was read may have been about a kept turn
+  await log.append(events(9, 60).map((event) => ({ ...event, id: `later-${event.id}` })));
+  const all = { ...log, starts: log.ends };
+  expect((await read(folder, all)).turns).toEqual((await read(nowhere(), all)).turns);
 });
 
 test('a log that does not answer is an error, and the index stays', async () => {

@@ -2,12 +2,22 @@ import { join } from 'node:path';
 import { catchUp, type Reading } from './catch-up.ts';
 import {
   type IndexFile,
+  type IndexKind,
   isDamagedIndex,
   isIndexFailure,
   openIndexFile,
   openIndexInMemory,
 } from './index-file.ts';
 import { openQueries, type TurnIndex } from './queries.ts';
+
+/** Indexes for the queries of commands. */
+const kind: IndexKind = {
+  schema: `
+    CREATE INDEX turns_by_time ON turns (ms);
+    CREATE INDEX turns_by_adapter ON turns (adapter, ms);
+  `,
+  isLogged: false,
+};
 
 /**
  * Passes the turns and sessions of the log as of now to `use`, and its result on. The index is a file in `folder`: a
@@ -21,17 +31,17 @@ export async function withTurnIndex<Result>(
 ): Promise<Result> {
   const path = join(folder, 'turns.sqlite');
   try {
-    return await onFile(await openIndexFile(path), reading, use);
+    return await onFile(await openIndexFile(path, kind), reading, use);
   } catch (error) {
     if (!isIndexFailure(error)) throw error;
-    if (!isDamagedIndex(error)) return onFile(openIndexInMemory(), reading, use);
+    if (!isDamagedIndex(error)) return onFile(openIndexInMemory(kind), reading, use);
   }
   // a damaged file is gone now
   try {
-    return await onFile(await openIndexFile(path), reading, use);
+    return await onFile(await openIndexFile(path, kind), reading, use);
   } catch (error) {
     if (!isIndexFailure(error)) throw error;
-    return onFile(openIndexInMemory(), reading, use);
+    return onFile(openIndexInMemory(kind), reading, use);
   }
 }
 

@@ -3,10 +3,10 @@ import { createAudit } from '../../../services/cli/audit/audit.ts';
 import { createConsoleModel, storedConsole } from '../../../services/console/model/console-model.ts';
 import { findTurns, outcomeOf } from '../../../services/console/model/find-turns.ts';
 import { explain } from '../../../services/console/reasons.ts';
+import { allIds, allTurns } from '../../../services/console/testing/all-turns.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import type { Recorded } from '../../../shared/log/event-log.ts';
 import { placeName, unpackPlace } from '../../../shared/views/place.ts';
-import { turnsState } from '../../../shared/views/turns-state.ts';
 import { runHistory } from './run-history.ts';
 
 type Record = { readonly topic: Topic; readonly record: Recorded };
@@ -43,8 +43,8 @@ test.each(seeds)(
       audit.on({ topic, ...record });
     }
     const { counts } = audit.report();
-    const table = model.turns;
-    expect(table.size()).toBe(counts.interactions);
+    const rows = model.turns;
+    expect(rows.size()).toBe(counts.interactions);
     let [inBatch, notTrained] = [0, 0];
     const firstSamples = new Map(
       records.flatMap(({ record: { event } }) =>
@@ -53,8 +53,7 @@ test.each(seeds)(
           : [],
       ),
     );
-    for (const row of table.inTime()) {
-      const view = table.view(row.id);
+    for (const { row, view } of allTurns(rows)) {
       const places = new Set(row.places.map((place) => placeName(unpackPlace(place))));
       for (const { topic, record } of records.filter((one) => namesTurn(one.record, row.id)))
         expect(places, `${record.event.type} of ${row.id}`).toContain(placeName({ topic, ...record.at }));
@@ -63,7 +62,7 @@ test.each(seeds)(
         if (record.event.type !== 'batch.submitted') continue;
         if (!record.event.data.samples.some(({ sampleId }) => sampleId.replace(/~\d+$/, '') === row.id))
           continue;
-        const batch = table.batch(record.event.data.batchId)!;
+        const batch = rows.batch(record.event.data.batchId)!;
         expect(row.batches).toContain(batch.id);
         const types = batch.places.map((place) => {
           const { topic, partition, offset } = unpackPlace(place);
@@ -105,7 +104,7 @@ test('pages of any size give every turn once, newest first', async () => {
     if (next === null) break;
     cursor = next;
   }
-  expect(all).toEqual([...model.turns.inTime()].reverse().map(({ id }) => id));
+  expect(all).toEqual(allIds(model.turns).toReversed());
 });
 
 test.each([1, 2, 3])(
@@ -122,11 +121,10 @@ test.each([1, 2, 3])(
     for (const share of [0.1, 0.5, 0.9, 0.95, 1]) {
       const cut = Math.floor(share * records.length);
       const before = read(createConsoleModel(), records.slice(0, cut));
-      const turns = turnsState.parse(asStored(before.turns.state()));
       const others = storedConsole.state.parse(asStored(before.others()));
-      const after = read(createConsoleModel({ turns, others }), records.slice(cut));
+      const after = read(createConsoleModel({ turns: before.turns, others }), records.slice(cut));
       expect(asStored(after.others())).toEqual(asStored(all.others()));
-      expect(asStored(after.turns.state())).toEqual(asStored(all.turns.state()));
+      expect(allTurns(after.turns)).toEqual(allTurns(all.turns));
       expect(after.decisions.of(adapter).versions()).toEqual(all.decisions.of(adapter).versions());
       expect(after.decisions.of(adapter).watch.watched()).toEqual(all.decisions.of(adapter).watch.watched());
       expect(after.cautions()).toEqual(all.cautions());

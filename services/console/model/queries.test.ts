@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import { packPlace, unpackPlace } from '../../../shared/views/place.ts';
-import { createTurnTable } from '../../../shared/views/turn-table.ts';
+import { allTurns } from '../testing/all-turns.ts';
 import { findTurns } from './find-turns.ts';
 import { learningView } from './learning.ts';
 import { createShownTexts } from './texts.ts';
+import { createTurnRows } from './turns/turn-rows.ts';
 
 /** The fields of an event that the table reads. */
 const event = (type: ClawLoopEvent['type'], id: string, time: number, data: object): ClawLoopEvent =>
@@ -44,11 +45,11 @@ const judged = (id: string, score: number, hints: readonly string[] = []) =>
 
 const topicFor = (type: string): Topic => (type.startsWith('interaction') ? 'conversations' : 'turns');
 
-function tableOf(...events: readonly ClawLoopEvent[]) {
-  const table = createTurnTable();
+function rowsOf(...events: readonly ClawLoopEvent[]) {
+  const rows = createTurnRows();
   for (const [offset, one] of events.entries())
-    table.on({ event: one, at: { partition: 1, offset }, time: 0 }, topicFor(one.type));
-  return table;
+    rows.on({ event: one, at: { partition: 1, offset }, time: 0 }, topicFor(one.type));
+  return rows;
 }
 
 /** The texts of these events, as the console reads them from their places. */
@@ -58,7 +59,7 @@ const textsOf = (events: readonly ClawLoopEvent[]) =>
 const idsIn =
   (...events: readonly ClawLoopEvent[]) =>
   async (filter: object, limit = 10) => {
-    const { turns } = await findTurns(tableOf(...events), filter, { limit, texts: textsOf(events) });
+    const { turns } = await findTurns(rowsOf(...events), filter, { limit, texts: textsOf(events) });
     return turns.map(({ row }) => row.id);
   };
 
@@ -95,11 +96,11 @@ test('pages of a search by words give every turn once', async () => {
   const events = Array.from({ length: 100 }, (_, i) =>
     answered(`t-${String(i).padStart(3, '0')}`, { at: i, text: i % 3 === 0 ? 'a pan' : 'a pot' }),
   );
-  const table = tableOf(...events);
+  const rows = rowsOf(...events);
   const texts = textsOf(events);
   const found: string[] = [];
   for (let cursor: string | undefined, page = 0; page < 100; page++) {
-    const { turns, next } = await findTurns(table, { words: 'pan' }, { cursor, limit: 7, texts });
+    const { turns, next } = await findTurns(rows, { words: 'pan' }, { cursor, limit: 7, texts });
     found.push(...turns.map(({ row }) => row.id));
     if (next === null) break;
     cursor = next;
@@ -115,16 +116,16 @@ test('pages of a search by words give every turn once', async () => {
 test('a secret is never shown, a long text only in part, and the table keeps no words', async () => {
   const secret = 'ghp_0123456789abcdefghijABCDEFGHIJ456789';
   const events = [answered('a', { text: `${'x'.repeat(230)} ${secret} ${'y'.repeat(5_000)}` })];
-  const table = tableOf(...events);
-  const { asked, answered: answer } = await textsOf(events)(table.row('a')!);
+  const rows = rowsOf(...events);
+  const { asked, answered: answer } = await textsOf(events)(rows.turn('a')!.row);
   expect(asked.length).toBe(240);
   expect(asked).not.toContain('ghp_');
   expect(answer).toBe('an answer');
-  expect(JSON.stringify(table.state())).not.toMatch(/xxx|an answer/);
+  expect(JSON.stringify(allTurns(rows))).not.toMatch(/xxx|an answer/);
 });
 
 test('learning is counted by version, and verdicts of 0 are left out of the share', () => {
-  const table = tableOf(
+  const rows = rowsOf(
     answered('a', { at: 1 }),
     answered('b', { at: 2 }),
     answered('c', { at: 3, version: 1 }),
@@ -134,7 +135,7 @@ test('learning is counted by version, and verdicts of 0 are left out of the shar
     judged('c', 1),
     judged('d', 1),
   );
-  const { versions, all, sentence } = learningView(table, 'default');
+  const { versions, all, sentence } = learningView(rows, 'default');
   expect(versions).toMatchObject([
     { version: 0, good: 0, bad: 1, neither: 1, turns: 2, total: 1, share: 0 },
     { version: 1, good: 2, bad: 0, neither: 0, turns: 2, total: 2, share: 1 },
@@ -144,7 +145,7 @@ test('learning is counted by version, and verdicts of 0 are left out of the shar
 });
 
 test('a complaint counts the sessions since it was last heard, without its own', () => {
-  const table = tableOf(
+  const rows = rowsOf(
     answered('a', { at: 1 }),
     answered('b', { at: 2 }),
     answered('c', { at: 3 }),
@@ -155,7 +156,16 @@ test('a complaint counts the sessions since it was last heard, without its own',
     completed('d', 's3', 'ok'),
     judged('a', -1, ['No lists, please.']),
   );
-  expect(learningView(table, 'default').complaints).toMatchObject([
+  expect(learningView(rows, 'default').complaints).toMatchObject([
     { wish: 'no-list', times: 1, lastTurn: 'a', sessionsSince: 2 },
   ]);
+});
+
+test('of turns at the time of the complaint, those with a later id come after it', () => {
+  const rows = rowsOf(
+    ...['a', 'b', 'c'].map((id) => answered(id, { at: 1 })),
+    ...['a', 'b', 'c'].map((id) => completed(id, `session of ${id}`, 'ok')),
+    judged('b', -1, ['No lists, please.']),
+  );
+  expect(learningView(rows, 'default').complaints).toMatchObject([{ lastTurn: 'b', sessionsSince: 1 }]);
 });
