@@ -134,7 +134,7 @@ type AdapterDefaults = Omit<TrainingDefaults, 'settings'> & {
  * - Without momentum no weight moves further than the latest verdicts ask.
  * - Several short steps within the bounds on the ratio, because one long step overshoots.
  * - A hint teaches over 16 tokens per position, which depends little on the topic of the answer; a verdict weighs all
- *   tokens of an answer equally, so it has less weight. A complaint whose hint teaches needs no verdict besides.
+ *   tokens of an answer equally, so it has less weight.
  * - Rehearsal restrains only a policy that is far from the base; otherwise a preference is learned too late.
  */
 const clawNano: AdapterDefaults = {
@@ -144,7 +144,6 @@ const clawNano: AdapterDefaults = {
     topK: 16,
     hintWeight: 2,
     verdictWeight: 0.2,
-    hintedComplaintWeight: 0,
     learningRate: 0.1,
     epsilon: 1e-2,
     beta1: 0,
