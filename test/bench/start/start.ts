@@ -59,7 +59,7 @@ export async function benchStart(): Promise<readonly Row[]> {
 
 /** Appends made-up turns. @returns the number of events */
 export async function appendEvents(log: EventLog, events: number, promptTokens: number): Promise<number> {
-  const turns = Math.round(events / EVENTS_PER_TURN);
+  const turns = 10 * Math.round(events / EVENTS_PER_TURN / 10); // a log of whole tens balances
   await appendTurns(log, turns, { promptTokens, lanes: Math.max(1, Math.ceil(turns / TURNS_PER_LANE)) });
   // made-up versions have no checkpoints, so the head must be the base
   const head = Math.floor((turns + 1) / 100);
