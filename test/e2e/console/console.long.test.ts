@@ -105,7 +105,9 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
     await page.waitForFunction(() =>
       /Rolled back from v\d+ to v0/.test(document.querySelector('.timeline')?.textContent ?? ''),
     );
-    expect(await on.run('policy', 'list')).toMatch(/v\d+ rolled back to v0 by an operator(?!.*without effect)/);
+    expect(await on.run('policy', 'list')).toMatch(
+      /v\d+ rolled back to v0 by an operator(?!.*without effect)/,
+    );
     expect(errors).toEqual([]);
     await page.context().close();
   });
