@@ -62,16 +62,20 @@ export function digestOf(body: unknown): number {
   return digest;
 }
 
+/** Numbers to be digested. */
+let room = new Float64Array(4_096);
+
 /** 52-bit digest of tokens. Numbers are faster to digest than their text. */
 export function tokensDigestOf(tokens: TokenRecord | null): number {
   if (tokens === null) return digestOf(null);
   const { promptIds, responseIds, logProbs, ...others } = tokens;
   const lists = [promptIds, responseIds, logProbs];
-  const numbers = [digestOf(others), ...lists.map(({ length }) => length)];
-  const all = new Float64Array(lists.reduce((sum, { length }) => sum + length, numbers.length));
+  const numbers = [digestOf(others), promptIds.length, responseIds.length, logProbs.length];
+  const length = numbers.length + promptIds.length + responseIds.length + logProbs.length;
+  if (length > room.length) room = new Float64Array(2 * length);
   let at = 0;
-  for (const list of [numbers, ...lists]) for (const number of list) all[at++] = number + 0; // -0 becomes 0
-  return numberOf(hash('sha256', new Uint8Array(all.buffer)));
+  for (const list of [numbers, ...lists]) for (let i = 0; i < list.length; i++) room[at++] = list[i]! + 0; // -0 becomes 0
+  return numberOf(hash('sha256', new Uint8Array(room.buffer, 0, length * room.BYTES_PER_ELEMENT)));
 }
 
 /** 32-bit digest of a message, to tell it from the others of its request. */

@@ -8,6 +8,7 @@ import type { SessionStarted } from '../../../shared/events/session-started.ts';
 import { type Audited, type Folded, placeNumber, placeOf } from './audited.ts';
 import type { Books } from './books/books.ts';
 import { openTable } from './books/table.ts';
+import { openTimes } from './books/times.ts';
 
 type Withdrawal = ResponseDeleted | InteractionWithdrawn;
 type BookedEvent = InteractionCompleted | Withdrawal | FeedbackGiven | SessionStarted | SessionEnded;
@@ -149,9 +150,9 @@ type AnswerEntry = Extract<Entry, { readonly kind: 'interaction.completed' }>;
 
 /** Answers in columns, by their number. */
 function openAnswers({ items, names }: Books) {
+  const times = openTimes();
   const table = openTable(names, {
     place: 'number',
-    time: 'time',
     laneTime: 'number',
     counts: 'flag',
     live: 'flag',
@@ -170,18 +171,25 @@ function openAnswers({ items, names }: Books) {
   });
   return {
     has: table.has,
-    set: (number: number, { at, session, turnType, ...entry }: AnswerEntry): void =>
-      table.set(number, { ...entry, session, turnType, place: placeNumber(at) }),
+    set: (number: number, { at, session, turnType, ...entry }: AnswerEntry): void => {
+      table.set(number, { ...entry, session, turnType, place: placeNumber(at) });
+      times.set(number, entry.time);
+    },
     get: (number: number): AnswerEntry | undefined => {
       const row = table.get(number);
       if (row === undefined) return undefined;
       const { place, ...entry } = row;
       // the same values that were set
-      const kept = { kind: 'interaction.completed', ...entry, at: placeOf(place!) } as Omit<
-        AnswerEntry,
-        'id'
-      >;
-      return { ...kept, id: items.nameOf(number) };
+      const kept = { kind: 'interaction.completed', ...entry, at: placeOf(place!) };
+      const lazily = {
+        get id() {
+          return items.nameOf(number);
+        },
+        get time() {
+          return times.get(number);
+        },
+      };
+      return Object.assign(lazily, kept) as unknown as AnswerEntry;
     },
   };
 }

@@ -16,6 +16,7 @@ const cases: readonly (readonly [name: string, measure: (folder: string) => Prom
   ['turns list -n 20', (folder) => measureCommand(['turns', 'list', '-n', '20'], folder)],
   ['sessions list', (folder) => measureCommand(['sessions', 'list'], folder)],
   ['audit', (folder) => measureCommand(['audit'], folder)],
+  ['sessions export', (folder) => measureCommand(['sessions', 'export'], folder)],
 ];
 
 /** A made-up turn has 4.7 events. */

@@ -17,32 +17,17 @@ const FIRST_SLOTS = 1 << 12;
  * has its own hash, so nobody can prepare such texts.
  */
 export function openIds(): Ids {
-  const seeds = [randomInt(2 ** 32), randomInt(2 ** 32)] as const;
+  const seeds = Uint32Array.of(randomInt(2 ** 32), randomInt(2 ** 32));
   const [low, high] = [openColumn('int'), openColumn('int')];
   /** number plus 1, at the first free place from the hash on */
   let slots = new Uint32Array(FIRST_SLOTS);
   let size = 0;
-  let a = 0;
-  let b = 0;
-  let last = '';
-  let lastNumber = -1;
+  const hash = new Uint32Array(2);
+  let last: string | undefined;
+  let lastNumber = 0;
 
-  const hash = (text: string): void => {
-    [a, b] = seeds;
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      a = Math.imul(a ^ code, 0x9e3779b1);
-      a = (a << 13) | (a >>> 19);
-      b = Math.imul(b ^ code ^ a, 0x85ebca6b);
-      b = (b << 17) | (b >>> 15);
-    }
-    a = Math.imul(a ^ (b >>> 15), 0x2c1b3c6d);
-    b = Math.imul(b ^ (a >>> 13), 0x297a2d39);
-    a = (a ^ (b >>> 16)) >>> 0;
-    b >>>= 0;
-  };
   /** The slot of the hashed text, or the free one for it. */
-  const slotOf = (): number => {
+  const slotOf = (a: number, b: number): number => {
     const mask = slots.length - 1;
     for (let slot = a & mask; ; slot = (slot + 1) & mask) {
       const number = slots[slot]! - 1;
@@ -60,23 +45,43 @@ export function openIds(): Ids {
   };
   const find = (text: string): number => {
     // many checks ask for the same text of one record
-    if (text === last && lastNumber >= 0) return lastNumber;
-    hash(text);
-    const number = slots[slotOf()]! - 1;
-    if (number >= 0) [last, lastNumber] = [text, number];
+    if (text === last) return lastNumber;
+    hashInto(hash, text, seeds);
+    const number = slots[slotOf(hash[0]!, hash[1]!)]! - 1;
+    if (number < 0) return number;
+    last = text;
+    lastNumber = number;
     return number;
   };
   const add = (text: string): number => {
     const known = find(text);
     if (known >= 0) return known;
     if (size + 1 > slots.length * 0.75) grow();
-    slots[slotOf()] = size + 1;
+    const [a, b] = [hash[0]!, hash[1]!];
+    slots[slotOf(a, b)] = size + 1;
     low.set(size, a);
     high.set(size, b);
-    [last, lastNumber] = [text, size];
+    last = text;
+    lastNumber = size;
     return size++;
   };
   return { add, find, size: () => size };
+}
+
+function hashInto(hash: Uint32Array, text: string, seeds: Uint32Array): void {
+  let a = seeds[0]! | 0;
+  let b = seeds[1]! | 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x9e3779b1);
+    a = (a << 13) | (a >>> 19);
+    b = Math.imul(b ^ code ^ a, 0x85ebca6b);
+    b = (b << 17) | (b >>> 15);
+  }
+  a = Math.imul(a ^ (b >>> 15), 0x2c1b3c6d);
+  b = Math.imul(b ^ (a >>> 13), 0x297a2d39);
+  hash[0] = a ^ (b >>> 16);
+  hash[1] = b;
 }
 
 /** Ids that can be read back. */

@@ -2,14 +2,13 @@ import { openColumn, openMarks, type Width } from './column.ts';
 import type { Names } from './ids.ts';
 
 /**
- * What a field holds. name: a text that many rows share. number: any, also none. count: whole, from 0. time: RFC 3339.
+ * What a field holds. name: a text that many rows share. number: any, also none. count: whole, from 0.
  */
 type Kinds = {
   readonly name: string | undefined;
   readonly number: number | null | undefined;
   readonly count: number;
   readonly flag: boolean;
-  readonly time: string;
 };
 type Kind = keyof Kinds;
 type Shape = Readonly<Record<string, Kind>>;
@@ -24,13 +23,12 @@ export type Table<Fields extends Shape> = {
 /** Rows of plain values in columns: a few bytes per field, and no object per row. */
 export function openTable<const Fields extends Shape>(names: Names, shape: Fields): Table<Fields> {
   const filled = openMarks();
-  const times = openTimes();
   const fields = Object.entries(shape).map(([name, kind]) => ({
     name,
     kind,
     column: openColumn(widths[kind]),
   }));
-  const readAs = (kind: Kind, index: number, stored: number): Kinds[Kind] => {
+  const readAs = (kind: Kind, stored: number): Kinds[Kind] => {
     switch (kind) {
       case 'name':
         return stored === 0 ? undefined : names.nameOf(stored - 1);
@@ -40,13 +38,10 @@ export function openTable<const Fields extends Shape>(names: Names, shape: Field
         return stored;
       case 'number':
         return numberOf(stored);
-      case 'time':
-        return times.textOf(index, stored);
     }
   };
-  const storeAs = (kind: Kind, index: number, value: Kinds[Kind]): number => {
+  const storeAs = (kind: Kind, value: Kinds[Kind]): number => {
     if (kind === 'number') return codeOf(value as number | null | undefined);
-    if (kind === 'time') return times.msOf(index, value as string);
     if (typeof value === 'string') return names.add(value) + 1;
     return Number(value ?? 0);
   };
@@ -55,13 +50,12 @@ export function openTable<const Fields extends Shape>(names: Names, shape: Field
     get: (index) => {
       if (!filled.has(index)) return undefined;
       const row: Record<string, unknown> = {};
-      for (const { name, kind, column } of fields) row[name] = readAs(kind, index, column.get(index));
+      for (const { name, kind, column } of fields) row[name] = readAs(kind, column.get(index));
       return row as RowOf<Fields>;
     },
     set: (index, row) => {
       filled.add(index);
-      for (const { name, kind, column } of fields)
-        column.set(index, storeAs(kind, index, row[name] as Kinds[Kind]));
+      for (const { name, kind, column } of fields) column.set(index, storeAs(kind, row[name] as Kinds[Kind]));
     },
   };
 }
@@ -71,7 +65,6 @@ const widths: Readonly<Record<Kind, Width>> = {
   number: 'double',
   count: 'int',
   flag: 'byte',
-  time: 'double',
 };
 
 /** JSON has neither: they stand for what is not a number. */
@@ -81,17 +74,3 @@ export const codeOf = (value: number | null | undefined): number =>
   value === undefined ? NONE : value === null ? NULL : value;
 export const numberOf = (code: number): number | null | undefined =>
   Number.isNaN(code) ? undefined : code === NULL ? null : code;
-
-/** Milliseconds; a text that is written in another way than they give is kept as it is. */
-function openTimes() {
-  const others = new Map<number, string>();
-  return {
-    textOf: (index: number, ms: number): string => others.get(index) ?? new Date(ms).toISOString(),
-    msOf: (index: number, text: string): number => {
-      const ms = Date.parse(text);
-      if (Number.isNaN(ms) || new Date(ms).toISOString() !== text) others.set(index, text);
-      else others.delete(index);
-      return ms;
-    },
-  };
-}
