@@ -12,7 +12,7 @@ type Kinds = {
 };
 type Kind = keyof Kinds;
 type Shape = Readonly<Record<string, Kind>>;
-export type RowOf<Fields extends Shape> = { readonly [Name in keyof Fields]: Kinds[Fields[Name]] };
+type RowOf<Fields extends Shape> = { readonly [Name in keyof Fields]: Kinds[Fields[Name]] };
 
 export type Table<Fields extends Shape> = {
   readonly has: (index: number) => boolean;
