@@ -136,3 +136,12 @@ test('the latest ended sessions are remembered with their task', () => {
   expect(later('s0', 'long after')).toEqual([[null, 1]]);
   expect(index.size()).toBe(3);
 });
+
+test('turns that are settled by votes are not remembered', () => {
+  const index = new SessionIndex();
+  for (let n = 0; n < 50; n++) {
+    const { type, id, data } = completed(`turn-${n}`, 's', 'first');
+    index.on(event(type, id, { ...data, settle: 'votes' }), { partition: 0, offset: n });
+  }
+  expect(index.size()).toBe(0);
+});

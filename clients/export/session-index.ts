@@ -83,6 +83,8 @@ export class SessionIndex {
         break;
       }
       case 'turn.completed':
+        // a session that is settled by votes is not exported
+        if (event.data.settle === 'votes') break;
         this.#addTurn(event.data.session, event.data.epoch, event.data.turnId, null);
         break;
       case 'turn.skipped': {
@@ -150,9 +152,9 @@ export class SessionIndex {
     return ended;
   }
 
-  /** Number of known sessions and ends. */
+  /** Number of known sessions, ends and turns. */
   size(): number {
-    return this.#tasks.size + this.#ends.size;
+    return this.#tasks.size + this.#ends.size + this.#epochOf.size;
   }
 
   /** Sessions that have never ended. */

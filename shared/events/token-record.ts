@@ -1,15 +1,13 @@
 import { z } from 'zod';
+import { intList, numberList } from './number-list.ts';
 
 /** Tokens recorded during sampling. Text is never re-tokenised into a training target. */
 export const tokenRecord = z.object({
-  promptIds: z.array(z.int()).readonly().describe('what the policy saw, after any window cut'),
-  responseIds: z.array(z.int()).readonly().describe('sampled ids, including the end-of-turn token'),
-  logProbs: z
-    .array(z.number())
-    .readonly()
-    .describe('nats, one per response id; unfiltered, at effectiveTemperature'),
+  promptIds: intList().describe('what the policy saw, after any window cut'),
+  responseIds: intList().describe('sampled ids, including the end-of-turn token'),
+  logProbs: numberList().describe('nats, one per response id; unfiltered, at effectiveTemperature'),
   allowed: z
-    .array(z.object({ at: z.int(), ids: z.array(z.int()).readonly() }))
+    .array(z.object({ at: z.int(), ids: intList() }))
     .readonly()
     .optional()
     .describe(

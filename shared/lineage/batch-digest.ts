@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { SampleReady } from '../events/sample-ready.ts';
 import { recordedTrainingSettings } from '../events/training-settings.ts';
@@ -29,4 +29,4 @@ export const sampleDigest = (sample: SampleReady['data']): string => sha256(stab
 /** sha256 over the samples of a batch, in its order, given the digest of each. */
 export const samplesDigest = (digests: readonly string[]): string => sha256(digests.join('\n'));
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const sha256 = (text: string): string => hash('sha256', text);

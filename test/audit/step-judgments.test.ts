@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openBooks } from '../../services/cli/audit/books/books.ts';
 import { createStepCheck } from '../../services/cli/audit/step-check.ts';
 import { judgeFold } from '../../services/judge/judge-fold.ts';
 import {
@@ -114,6 +115,7 @@ function problems(log: readonly ClawLoopEvent[]): readonly string[] {
   const check = createStepCheck(
     (sentence) => found.push(sentence),
     () => true,
+    openBooks(),
   );
   const facts = [...conversations(stepsFor(log)), ...log];
   facts.forEach((event, offset) => {

@@ -3,6 +3,7 @@ import type { WordsErased } from '../../../shared/events/words-erased.ts';
 import { isFor } from '../../../shared/log/fold-chunk.ts';
 import type { Audited, Folded, Folds, ReportViolation } from './audited.ts';
 import { BatchCheck } from './batch-check.ts';
+import { openBooks } from './books/books.ts';
 import { ConservationCheck } from './conservation-check.ts';
 import { ContentCheck } from './content-check.ts';
 import { openConversationBook } from './conversation-book.ts';
@@ -66,25 +67,26 @@ export function createAudit(options: AuditOptions = {}) {
     if (missingFrom !== undefined && trimmed.has(missingFrom)) uncovered += 1;
     else broken.push(sentence);
   };
-  const book = openConversationBook(folded);
-  const conservation = new ConservationCheck(violation, setAside);
-  const outcomes = new OutcomeCheck(violation, book);
-  const sessions = new SessionCheck(violation, book);
-  const feedback = new FeedbackCheck(violation, book);
-  const progress = createProgressCheck(violation, folded);
-  const batches = new BatchCheck(violation, folds);
-  const lineage = new LineageCheck(violation);
+  const books = openBooks();
+  const book = openConversationBook(folded, books);
+  const conservation = new ConservationCheck(violation, setAside, books);
+  const outcomes = new OutcomeCheck(violation, book, books);
+  const sessions = new SessionCheck(violation, book, books);
+  const feedback = new FeedbackCheck(violation, book, books);
+  const progress = createProgressCheck(violation, folded, books);
+  const batches = new BatchCheck(violation, folds, books);
+  const lineage = new LineageCheck(violation, books);
   const returns = createReturnsCheck(violation);
   const leases = createLeaseCheck(violation);
-  const verdicts = createVerdictCheck(violation);
+  const verdicts = createVerdictCheck(violation, books);
   const backlog = createBacklog(folded);
   const checks = [
     book.write,
     createNameCheck(violation),
     createErasureCheck(violation, options.erasures ?? []),
-    new ContentCheck(violation).on,
-    new JudgmentCheck(violation, folds).on,
-    createStepCheck(violation, folds),
+    new ContentCheck(violation, books).on,
+    new JudgmentCheck(violation, folds, books).on,
+    createStepCheck(violation, folds, books),
     conservation.on,
     outcomes.on,
     sessions.on,
@@ -96,7 +98,7 @@ export function createAudit(options: AuditOptions = {}) {
     verdicts.on,
     backlog.on,
   ];
-  const eventChecks = [createKeyCheck(violation), createSettlementCheck(violation), returns.on];
+  const eventChecks = [createKeyCheck(violation, books), createSettlementCheck(violation, books), returns.on];
 
   const on = (record: Audited): void => {
     for (const check of checks) check(record);

@@ -3,14 +3,23 @@ import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { Topic } from '../../../shared/events/define-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
-import type { Position } from '../../../shared/events/position.ts';
 import { sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
-import type { Audited, Folds, ReportViolation } from './audited.ts';
+import { type Audited, type Folds, placeNumber, placeOf, type ReportViolation } from './audited.ts';
+import type { Books } from './books/books.ts';
+import { openBytes, openColumn, openMarks } from './books/column.ts';
+import type { Names } from './books/ids.ts';
 
 /** Reasons to reject a batch before there is a candidate for the gate. */
 const leavesNoCandidate: ReadonlySet<string> = new Set(['not-finite', 'nothing-learned']);
 
-type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['data'] | undefined };
+type Batch = Pick<BatchSubmitted['data'], 'n' | 'parent' | 'adapter'> & {
+  /** their numbers */
+  readonly samples: Uint32Array;
+  trained: Pick<PolicyTrained['data'], 'digest' | 'checkpoint' | 'parent' | 'version'> | undefined;
+};
+
+/** bytes of a sha256 */
+const SHA256 = 32;
 
 /**
  * Checks that a batch names the places of its samples, that a version was trained from its batch, and that the
@@ -19,20 +28,22 @@ type Batch = { readonly data: BatchSubmitted['data']; trained: PolicyTrained['da
 export class BatchCheck {
   readonly #violation: ReportViolation;
   readonly #folds: Folds;
+  readonly #items: Names;
   /** by sample: place of its first `sample.ready` that submit could read */
-  readonly #readyAt = new Map<string, Position>();
-  readonly #counted = new Set<string>();
-  readonly #digestOfSample = new Map<string, string>();
+  readonly #readyAt = openColumn('double');
+  readonly #counted = openMarks();
+  readonly #digestOfSample = openBytes(SHA256);
   /** samples without their words, whose digest is another one now */
-  readonly #erased = new Set<string>();
+  readonly #erased = openMarks();
   readonly #batches = new Map<string, Batch>();
   readonly #latest = new Map<string, number>();
   /** by adapter and epoch: the `following` count of each rewarded sample */
   readonly #following = new Map<string, number[]>();
 
-  constructor(violation: ReportViolation, folds: Folds) {
+  constructor(violation: ReportViolation, folds: Folds, { items }: Books) {
     this.#violation = violation;
     this.#folds = folds;
+    this.#items = items;
   }
 
   #noteFollowing(adapter: string, epoch: string, left: number): void {
@@ -45,15 +56,17 @@ export class BatchCheck {
   #onBatch({ data }: BatchSubmitted): void {
     const { batchId, adapter, n, samples, seed } = data;
     if (this.#batches.has(batchId)) return;
-    this.#batches.set(batchId, { data, trained: undefined });
+    const numbers = Uint32Array.from(samples, ({ sampleId }) => this.#items.add(sampleId));
+    this.#batches.set(batchId, { n, parent: data.parent, adapter, samples: numbers, trained: undefined });
     const before = this.#latest.get(adapter) ?? 0;
     if (n !== before + 1) this.#violation(`${batchId} follows batch ${before} of ${adapter}`, 'training');
     this.#latest.set(adapter, n);
     if (seed !== seedOf(adapter, n))
       this.#violation(`${batchId} has the seed ${seed} instead of ${seedOf(adapter, n)}`);
-    for (const { sampleId, at } of samples) {
-      const ready = this.#readyAt.get(sampleId);
-      if (ready === undefined) continue; // reported by the conservation check
+    for (const [index, { sampleId, at }] of samples.entries()) {
+      const place = this.#readyAt.get(numbers[index]!);
+      if (place === 0) continue; // reported by the conservation check
+      const ready = placeOf(place);
       if (ready.partition !== at.partition || ready.offset !== at.offset)
         this.#violation(
           `${batchId} reads ${sampleId} at ${at.partition}@${at.offset}, but it is at ${ready.partition}@${ready.offset}`,
@@ -70,16 +83,18 @@ export class BatchCheck {
     }
     const wrong = (what: string, missingFrom?: Topic) =>
       this.#violation(`${batchId} was trained ${what}`, missingFrom);
-    const { data: submitted, trained } = batch;
+    const { trained, ...submitted } = batch;
     if (version !== submitted.n) wrong(`to v${version} instead of v${submitted.n}`);
     if (parent !== submitted.parent) wrong(`from v${parent} instead of v${submitted.parent}`);
     if (adapter !== submitted.adapter) wrong(`for ${adapter} instead of ${submitted.adapter}`);
-    const digests = submitted.samples.map(({ sampleId }) => this.#digestOfSample.get(sampleId) ?? 'absent');
-    const isErased = submitted.samples.some(({ sampleId }) => this.#erased.has(sampleId));
+    const digests = Array.from(submitted.samples, (sample) =>
+      this.#counted.has(sample) ? this.#digestOfSample.get(sample).toString('hex') : 'absent',
+    );
+    const isErased = submitted.samples.some((sample) => this.#erased.has(sample));
     // version 1 of the event has no digest
     if (!isErased && !dataschema.endsWith(':1') && data.samplesDigest !== samplesDigest(digests))
       wrong('from samples that differ from those in the log', 'training');
-    if (trained === undefined) batch.trained = data;
+    if (trained === undefined) batch.trained = { digest, checkpoint, parent, version };
     else if (trained.digest !== digest || trained.checkpoint !== checkpoint)
       wrong(`twice, with the digests ${trained.digest} and ${digest}`);
   }
@@ -106,11 +121,13 @@ export class BatchCheck {
     switch (event.type) {
       case 'sample.ready': {
         const { sampleId, adapter, session, epoch, following: left } = event.data;
-        if (!this.#readyAt.has(sampleId) && this.#folds('submit', record)) this.#readyAt.set(sampleId, at);
-        if (this.#counted.has(sampleId)) break;
-        this.#counted.add(sampleId);
-        this.#digestOfSample.set(sampleId, sampleDigest(event.data));
-        if (event.erased !== undefined) this.#erased.add(sampleId);
+        const sample = this.#items.add(sampleId);
+        if (this.#readyAt.get(sample) === 0 && this.#folds('submit', record))
+          this.#readyAt.set(sample, placeNumber(at));
+        if (this.#counted.has(sample)) break;
+        this.#counted.add(sample);
+        this.#digestOfSample.set(sample, sampleDigest(event.data));
+        if (event.erased !== undefined) this.#erased.add(sample);
         if (left !== undefined) this.#noteFollowing(adapter, `${session}@${epoch}`, left);
         break;
       }

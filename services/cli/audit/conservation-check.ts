@@ -1,24 +1,10 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { revisedSampleId, turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { Audited, ReportViolation } from './audited.ts';
+import type { Books } from './books/books.ts';
+import { type Counter, type Entry, openEntries } from './books/entries.ts';
+import { type Names, openIds } from './books/ids.ts';
 import type { Owed } from './overdue.ts';
-
-type Entry = {
-  lane: string;
-  /** append time of its latest event, ms since 1970 */
-  since: number;
-  byReward: boolean;
-  live: boolean;
-  seen: boolean;
-  skipped: number;
-  tooLate: boolean;
-  completed: number;
-  continued: boolean;
-  judged: number;
-  ready: number;
-  dropped: number;
-  batches: string[];
-};
 
 /** Events that a fold emits in the commit that decides them: a second copy means a second decision. */
 const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['type']>([
@@ -36,16 +22,6 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
   'verdict.recorded',
 ]);
 
-const nothing = {
-  skipped: 0,
-  tooLate: false,
-  completed: 0,
-  continued: false,
-  judged: 0,
-  ready: 0,
-  dropped: 0,
-};
-
 /**
  * Checks that every live interaction has one outcome, and every ready sample is in one batch or dropped. Feed
  * it the topics in the order of the loop.
@@ -55,20 +31,19 @@ const nothing = {
 export class ConservationCheck {
   readonly #violation: ReportViolation;
   readonly #setAside: (record: Audited) => boolean;
-  readonly #entries = new Map<string, Entry>();
-  readonly #emitted = new Map<string, { copies: number; rejected: number }>();
+  readonly #items: Names;
+  readonly #entries;
+  /** types and ids of events that are decided once */
+  readonly #emitted = openIds();
+  /** by number of the event: more than one copy, or a rejected one */
+  readonly #repeated = new Map<number, { readonly copies: number; readonly rejected: number }>();
   readonly #reasons = new Map<string, number>();
 
-  constructor(violation: ReportViolation, setAside: (record: Audited) => boolean) {
+  constructor(violation: ReportViolation, setAside: (record: Audited) => boolean, books: Books) {
     this.#violation = violation;
     this.#setAside = setAside;
-  }
-
-  #entry(id: string): Entry {
-    const fresh = { lane: '', since: 0, byReward: false, live: false, seen: false, ...nothing, batches: [] };
-    const known = this.#entries.get(id) ?? fresh;
-    this.#entries.set(id, known);
-    return known;
+    this.#items = books.items;
+    this.#entries = openEntries(books);
   }
 
   #countReason(reason: string): void {
@@ -81,45 +56,46 @@ export class ConservationCheck {
     const tooLate = event.type === 'turn.skipped' && event.data.reason === 'too-late';
     if (!decidedOnce.has(event.type) || tooLate) return false;
     const name = `${event.type} ${event.id}`;
+    const emitted = this.#emitted.size();
+    const number = this.#emitted.add(name);
+    const isFirst = number === emitted;
     // put back for a group that could not read the first copy; the audit can, and counts that one
-    if (event.redrivenfor !== undefined && this.#emitted.has(name)) return true;
-    const known = this.#emitted.get(name) ?? { copies: 0, rejected: 0 };
-    known.copies += 1;
-    if (known.copies > 1 + known.rejected) this.#violation(`${name} is in the log ${known.copies} times`);
-    const putBack = known.copies > 1 && known.rejected > 0;
-    if (this.#setAside(record)) known.rejected += 1;
-    this.#emitted.set(name, known);
-    return putBack;
+    if (event.redrivenfor !== undefined && !isFirst) return true;
+    const before = this.#repeated.get(number) ?? { copies: isFirst ? 0 : 1, rejected: 0 };
+    const copies = before.copies + 1;
+    if (copies > 1 + before.rejected) this.#violation(`${name} is in the log ${copies} times`);
+    const rejected = before.rejected + (this.#setAside(record) ? 1 : 0);
+    if (copies > 1 || rejected > 0) this.#repeated.set(number, { copies, rejected });
+    return copies > 1 && before.rejected > 0;
   }
 
   readonly on = (record: Audited): void => {
     if (this.#isCopy(record)) return;
     const { event } = record;
-    const count = (id: string, counter: 'skipped' | 'completed' | 'judged' | 'ready' | 'dropped') => {
-      const counted = this.#entry(id);
-      counted[counter] += 1;
-      counted.since = record.time;
+    const entries = this.#entries;
+    const count = (id: string, counter: Counter) => {
+      const item = this.#items.add(id);
+      entries.count(item, counter);
+      entries.touch(item, record.time);
     };
     switch (event.type) {
       case 'interaction.completed': {
-        const { interactionId, live, lane, settle } = event.data;
-        const since = record.time;
-        Object.assign(this.#entry(interactionId), {
-          seen: true,
-          live,
-          lane,
-          since,
-          byReward: settle === 'reward',
-        });
+        const item = this.#items.add(event.data.interactionId);
+        entries.see(item, event.data);
+        entries.touch(item, record.time);
         break;
       }
       case 'turn.skipped':
         if (event.data.reason === 'too-late') {
-          this.#entry(event.data.turnId).tooLate = true;
+          entries.mark(this.#items.add(event.data.turnId), 'tooLate');
           break;
         }
         // the verdict came first; only the continuation is lost
-        if (event.data.reason === 'record-gone' && this.#entry(event.data.turnId).completed > 0) break;
+        if (
+          event.data.reason === 'record-gone' &&
+          entries.has(this.#items.add(event.data.turnId), 'completed')
+        )
+          break;
         count(event.data.turnId, 'skipped');
         this.#countReason(event.data.reason);
         break;
@@ -130,7 +106,7 @@ export class ConservationCheck {
         count(event.data.turnId, 'judged');
         break;
       case 'turn.continued':
-        this.#entry(event.data.turnId).continued = true;
+        entries.mark(this.#items.add(event.data.turnId), 'continued');
         break;
       case 'judgment.revised':
         count(revisedSampleId(event.data.turnId, event.data.n), 'judged');
@@ -143,7 +119,7 @@ export class ConservationCheck {
         this.#countReason(event.data.reason);
         break;
       case 'batch.submitted':
-        for (const { sampleId } of event.data.samples) this.#entry(sampleId).batches.push(event.data.batchId);
+        for (const { sampleId } of event.data.samples) entries.count(this.#items.add(sampleId), 'batches');
         break;
     }
   };
@@ -162,18 +138,21 @@ export class ConservationCheck {
     };
     const owed: Owed[] = [];
     let uncovered = 0;
-    for (const [id, item] of this.#entries) {
+    for (let number = 0; number < this.#items.size(); number++) {
+      const item = this.#entries.get(number);
+      if (item === undefined) continue;
+      const id = this.#items.nameOf(number);
       const turnId = turnOfSample(id);
       if (turnId !== id) {
-        if (checkRevision(id, item, this.#entries.get(turnId), this.#violation))
-          open['samples without a batch'] += 1;
+        const turn = this.#entries.get(this.#items.find(turnId));
+        if (checkRevision(id, item, turn, this.#violation)) open['samples without a batch'] += 1;
         continue;
       }
       if (item.seen) counts.interactions += 1;
       if (item.live) counts['of these live'] += 1;
       checkEntry(id, item, this.#violation);
       if (!item.live || !item.seen) continue;
-      if (item.batches.length > 0) counts['in a batch'] += 1;
+      if (item.batches > 0) counts['in a batch'] += 1;
       else if (item.skipped + item.dropped > 0) counts['not trained, with a reason'] += 1;
       else if (item.completed === 0 && item.tooLate) {
         counts['not trained, with a reason'] += 1;
@@ -212,16 +191,15 @@ function checkRevision(
   if (judged === 0) violation(`the sample ${id} has no judgment`, 'turns');
   if (judged > 1) violation(`${id} has ${judged} judgments`);
   if (ready > 1) violation(`${id} was ready ${ready} times`);
-  if (batches.length + dropped > 1)
-    violation(`${id} is in ${batches.length} batches and was dropped ${dropped} times`);
-  if (ready === 0 && batches.length > 0) violation(`${id} is in a batch, but was never ready`, 'training');
-  return ready > 0 && batches.length + dropped === 0;
+  if (batches + dropped > 1) violation(`${id} is in ${batches} batches and was dropped ${dropped} times`);
+  if (ready === 0 && batches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
+  return ready > 0 && batches + dropped === 0;
 }
 
 function checkEntry(id: string, item: Entry, violation: ReportViolation): void {
   const { seen, live, judged, ready, dropped, completed } = item;
   const outcomes = item.skipped + completed;
-  const inBatches = item.batches.length;
+  const inBatches = item.batches;
   if (!seen) violation(`${id} has an outcome, but its interaction is not in the log`, 'conversations');
   else if (!live && outcomes > 0) violation(`${id} asked for a pinned version, but made a turn`);
   else if (outcomes > 1) violation(`${id} has ${outcomes} outcomes`);

@@ -4,40 +4,71 @@ import type { InteractionCompleted } from '../../../shared/events/interaction-co
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { SessionOpened } from '../../../shared/events/session-opened.ts';
+import type { TokenRecord } from '../../../shared/events/token-record.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnContinued } from '../../../shared/events/turn-continued.ts';
-import { type Audited, digestOf, type ReportViolation, shortDigestOf } from './audited.ts';
+import { type Audited, digestOf, type ReportViolation, shortDigestOf, tokensDigestOf } from './audited.ts';
+import { type Books, openTextNumbers, openTextSet } from './books/books.ts';
+import { openMessageLists } from './books/message-lists.ts';
+import { openTable } from './books/table.ts';
 
-/** What a turn copies from its interaction, and a sample from its turn: plain values and digests. */
-type Content = Readonly<Record<string, string | number | boolean | undefined>>;
-
-type Answered = {
-  /** number of answers before it */
-  readonly order: number;
-  /** of the whole event */
-  readonly digest: string;
-  readonly content: Content;
-  readonly session: string | undefined;
-  /** short digests of the messages in the request */
-  readonly messages: Uint32Array;
-  /** why it cannot become a turn */
-  readonly unfit: string | undefined;
-};
+type Content = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Data of an event that may name its epoch. */
 type OfEpoch = { readonly lane: string; readonly session?: string; readonly epoch?: string };
 
-const bodiesOf = ({
-  messages,
-  tools,
-  templateInput,
-  tokens,
-}: Pick<SampleReady['data'], 'messages' | 'tools' | 'templateInput'> & { readonly tokens: unknown }) => ({
+/** What a turn copies from its interaction: digests of bodies, and plain values. */
+const answered = {
+  lane: 'name',
+  key: 'name',
+  adapter: 'name',
+  version: 'count',
+  settle: 'name',
+  messages: 'number',
+  tools: 'number',
+  'template input': 'number',
+  'token record': 'number',
+  answer: 'number',
+} as const;
+
+/** What a sample copies from its turn. */
+const completed = {
+  lane: 'name',
+  adapter: 'name',
+  version: 'count',
+  session: 'name',
+  epoch: 'name',
+  messages: 'number',
+  tools: 'number',
+  'template input': 'number',
+  'token record': 'number',
+} as const;
+
+/** What else is known of an interaction. */
+const facts = {
+  /** number of answers before it */
+  order: 'count',
+  /** digest of all but its bodies */
+  rest: 'number',
+  session: 'name',
+  /** digests of the messages in the request */
+  request: 'count',
+  /** why it cannot become a turn */
+  unfit: 'name',
+} as const;
+
+type Bodies = Pick<SampleReady['data'], 'messages' | 'tools' | 'templateInput'> & {
+  readonly tokens: TokenRecord | null;
+};
+
+const bodiesOf = ({ messages, tools, templateInput, tokens }: Bodies) => ({
   messages: digestOf(messages),
   tools: digestOf(tools),
   'template input': digestOf(templateInput),
-  'token record': digestOf(tokens),
+  'token record': tokensDigestOf(tokens),
 });
+
+const ofEpoch: ReadonlySet<string> = new Set(['turn.completed', 'turn.skipped', 'session.closed']);
 
 /** Messages of a request as received and, where different, without the additions of the client. */
 function bothForms(messages: readonly ChatMessage[]): readonly ChatMessage[] {
@@ -52,32 +83,46 @@ function bothForms(messages: readonly ChatMessage[]): readonly ChatMessage[] {
  */
 export class ContentCheck {
   readonly #violation: ReportViolation;
-  readonly #answered = new Map<string, Answered>();
-  readonly #turns = new Map<string, Content>();
-  readonly #opened = new Set<string>();
-  /** by lane: order of the first event that begins a recorded epoch */
-  readonly #firstOpened = new Map<string, number>();
+  readonly #items;
+  readonly #answered;
+  readonly #facts;
+  readonly #turns;
+  readonly #requests = openMessageLists();
+  readonly #opened;
+  /** by lane: order of the first event that begins a recorded epoch, plus 1 */
+  readonly #firstOpened;
+  #answers = 0;
 
-  constructor(violation: ReportViolation) {
+  constructor(violation: ReportViolation, { items, names }: Books) {
     this.#violation = violation;
+    this.#items = items;
+    this.#answered = openTable(names, answered);
+    this.#facts = openTable(names, facts);
+    this.#turns = openTable(names, completed);
+    this.#opened = openTextSet(items);
+    this.#firstOpened = openTextNumbers(names, 'int');
   }
 
   #onInteraction({ id, data, erased }: InteractionCompleted): void {
-    const digest = digestOf(data);
-    const before = this.#answered.get(id);
+    const { lane, key, adapter, version, settle, session } = data;
+    const { messages: _, tools: __, templateInput: ___, tokens: ____, answer: _____, ...others } = data;
+    const rest = digestOf(others);
+    const content = { lane, key, adapter, version, settle, ...bodiesOf(data), answer: digestOf(data.answer) };
+    const number = this.#items.add(id);
+    const before = this.#facts.get(number);
     if (before !== undefined) {
-      if (before.digest !== digest) this.#violation(`${id} is in the log twice, with different contents`);
+      if (before.rest !== rest || differencesOf(content, this.#answered.get(number)!).length > 0)
+        this.#violation(`${id} is in the log twice, with different contents`);
       return;
     }
-    const { lane, key, adapter, version, settle, session } = data;
-    const content = { lane, key, adapter, version, settle, ...bodiesOf(data), answer: digestOf(data.answer) };
-    const messages = Uint32Array.from(bothForms(data.messages), shortDigestOf);
-    this.#answered.set(id, {
-      order: this.#answered.size,
-      digest,
-      content,
+    this.#answered.set(number, content);
+    const request = this.#requests.add(bothForms(data.messages).map(shortDigestOf));
+    const order = this.#answers++;
+    this.#facts.set(number, {
+      order,
+      rest,
       session,
-      messages,
+      request,
       unfit: erased === undefined ? unfit(data) : undefined,
     });
   }
@@ -86,11 +131,12 @@ export class ContentCheck {
     const { turnId, lane, key, adapter, version, settle, session, epoch, sessionBy } = data;
     const bodies = bodiesOf(data);
     const content = { lane, key, adapter, version, settle, ...bodies, answer: digestOf(data.answer) };
-    if (!this.#turns.has(turnId))
-      this.#turns.set(turnId, { lane, adapter, version, session, epoch, ...bodies });
-    const answer = this.#answered.get(turnId);
+    const number = this.#items.add(turnId);
+    if (!this.#turns.has(number))
+      this.#turns.set(number, { lane, adapter, version, session, epoch, ...bodies });
+    const answer = this.#facts.get(number);
     if (answer !== undefined) {
-      this.#compare(`the turn of ${turnId}`, content, `its interaction`, answer.content);
+      this.#compare(`the turn of ${turnId}`, content, `its interaction`, this.#answered.get(number)!);
       if (answer.unfit !== undefined) this.#violation(`${turnId} became a turn, although ${answer.unfit}`);
       if (answer.session !== undefined && answer.session !== session)
         this.#violation(
@@ -114,7 +160,7 @@ export class ContentCheck {
     }
     if (by !== from && by !== turnId)
       this.#violation(`the turn of ${turnId} was completed by ${by}, but its next state comes from ${from}`);
-    const source = this.#answered.get(from);
+    const source = this.#facts.get(this.#items.find(from));
     if (source === undefined) {
       this.#violation(
         `the next state of ${turnId} comes from ${from}, which is not in the log`,
@@ -122,20 +168,13 @@ export class ContentCheck {
       );
       return;
     }
-    let at = 0;
-    for (const message of next) {
-      const index = source.messages.indexOf(shortDigestOf(message), at);
-      if (index < 0) {
-        this.#violation(`the next state of ${turnId} has a message that is not in ${from}`);
-        return;
-      }
-      at = index + 1;
-    }
+    if (!this.#requests.contains(source.request, next.map(shortDigestOf)))
+      this.#violation(`the next state of ${turnId} has a message that is not in ${from}`);
   }
 
   #onSample({ data }: SampleReady): void {
     const { sampleId, lane, adapter, version, session, epoch } = data;
-    const turn = this.#turns.get(turnOfSample(sampleId));
+    const turn = this.#turns.get(this.#items.find(turnOfSample(sampleId)));
     if (turn === undefined) return; // reported by the conservation check
     this.#compare(
       `the sample of ${sampleId}`,
@@ -148,21 +187,26 @@ export class ContentCheck {
   /** Old logs record no epochs. After the first in a lane, every epoch is recorded before its events. */
   #onOpened({ data: { lane, epoch } }: SessionOpened): void {
     this.#opened.add(epoch);
-    const order = this.#answered.get(epoch)?.order;
+    const order = this.#orderOf(epoch);
     if (order !== undefined)
-      this.#firstOpened.set(lane, Math.min(order, this.#firstOpened.get(lane) ?? order));
+      this.#firstOpened.set(lane, Math.min(order, (this.#firstOpened.get(lane) || order + 1) - 1) + 1);
+  }
+
+  #orderOf(epoch: string): number | undefined {
+    return this.#facts.get(this.#items.find(epoch))?.order;
   }
 
   #checkOpened({ lane, session, epoch }: OfEpoch): void {
-    const order = epoch === undefined ? undefined : this.#answered.get(epoch)?.order;
-    if (order === undefined || this.#opened.has(epoch!) || !(order > (this.#firstOpened.get(lane) ?? order)))
-      return;
+    const order = epoch === undefined ? undefined : this.#orderOf(epoch);
+    if (order === undefined || this.#opened.has(epoch!)) return;
+    const first = this.#firstOpened.get(lane);
+    if (first === 0 || order <= first - 1) return;
     this.#opened.add(epoch!);
     this.#violation(`session ${session} has events of an epoch that was never opened: ${epoch}`);
   }
 
   #compare(what: string, actual: Content, source: string, expected: Content): void {
-    const different = Object.keys(expected).filter((field) => actual[field] !== expected[field]);
+    const different = differencesOf(actual, expected);
     if (different.length > 0) this.#violation(`${what} differs from ${source}: ${different.join(', ')}`);
   }
 
@@ -171,10 +215,12 @@ export class ContentCheck {
     else if (event.type === 'turn.completed' || event.type === 'turn.continued') this.#onTurn(event);
     else if (event.type === 'sample.ready') this.#onSample(event);
     else if (event.type === 'session.opened') this.#onOpened(event);
-    if (['turn.completed', 'turn.skipped', 'session.closed'].includes(event.type))
-      this.#checkOpened(event.data as OfEpoch);
+    if (ofEpoch.has(event.type)) this.#checkOpened(event.data as OfEpoch);
   };
 }
+
+const differencesOf = (actual: Content, expected: Content): readonly string[] =>
+  Object.keys(expected).filter((field) => actual[field] !== expected[field]);
 
 function unfit({
   disconnected,

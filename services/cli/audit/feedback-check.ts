@@ -1,5 +1,6 @@
 import type { TurnFeedback } from '../../../shared/events/turn-feedback.ts';
 import type { Audited, ReportViolation } from './audited.ts';
+import { type Books, openTextNumbers, openTextSet } from './books/books.ts';
 import { type ConversationBook, DAY_MS, type Entry } from './conversation-book.ts';
 
 type Given = Extract<Entry, { readonly kind: 'feedback.given' }>;
@@ -23,14 +24,17 @@ export class FeedbackCheck {
   readonly #returns = new Map<string, TurnFeedback['data']>();
   /** by lane and end time of a rewarded session */
   readonly #discounts = new Map<string, number>();
-  readonly #outcomes = new Set<string>();
-  readonly #completed = new Set<string>();
-  /** by turn: offset in `conversations` of the end of its rewarded session */
-  readonly #ended = new Map<string, number>();
+  readonly #outcomes;
+  readonly #completed;
+  /** by turn: offset in `conversations` after the end of its rewarded session */
+  readonly #ended;
 
-  constructor(violation: ReportViolation, book: ConversationBook) {
+  constructor(violation: ReportViolation, book: ConversationBook, { items }: Books) {
     this.#violation = violation;
     this.#book = book;
+    this.#outcomes = openTextSet(items);
+    this.#completed = openTextSet(items);
+    this.#ended = openTextNumbers(items, 'double');
   }
 
   #onFeedback({ data, time }: TurnFeedback): void {
@@ -78,7 +82,7 @@ export class FeedbackCheck {
       this.#completed.add(event.data.turnId);
       const end = this.#book.get(event.data.by);
       if (event.data.settle === 'reward' && end?.kind === 'session.ended')
-        this.#ended.set(event.data.turnId, end.at.offset);
+        this.#ended.set(event.data.turnId, end.at.offset + 1);
     }
   };
 
@@ -99,7 +103,7 @@ export class FeedbackCheck {
     )
       this.#violation(`the feedback ${given.id} never reached ${interactionId}`, 'turns');
     const end = this.#ended.get(interactionId);
-    if (end === undefined || given.at.offset > end || last || this.#delivered.has(given.id)) return false;
+    if (given.at.offset >= end || last || this.#delivered.has(given.id)) return false;
     const earned = this.#returns.get(interactionId);
     const by = earned === undefined ? undefined : this.#book.get(earned.given);
     if (earned === undefined)
@@ -141,7 +145,7 @@ export class FeedbackCheck {
     this.#checkRewarded();
     this.#checkAdvantages();
     let unmatched = 0;
-    for (const entry of this.#book.all())
+    for (const entry of this.#book.others())
       if (entry.kind === 'feedback.given' && entry.counts && this.#checkGiven(entry)) unmatched += 1;
     return unmatched;
   }

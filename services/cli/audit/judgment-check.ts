@@ -2,8 +2,13 @@ import type { HintCast } from '../../../shared/events/hint-cast.ts';
 import type { JudgmentRevised } from '../../../shared/events/judgment-revised.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
+import type { TurnFeedback } from '../../../shared/events/turn-feedback.ts';
 import type { VoteCast } from '../../../shared/events/vote-cast.ts';
 import { type Audited, digestOf, type Folds, type ReportViolation } from './audited.ts';
+import { type Books, openTextSet } from './books/books.ts';
+import { openColumn } from './books/column.ts';
+import { type Ids, type Names, openIds } from './books/ids.ts';
+import { openTable } from './books/table.ts';
 import {
   acceptedHints,
   checkSource,
@@ -19,6 +24,17 @@ import {
 /** Reasons to drop a sample before it is judged. */
 const unjudged: readonly SampleDropped['data']['reason'][] = ['deleted', 'withdrawn', 'record-gone'];
 
+/** What is kept of a judgment. */
+const settled = {
+  score: 'number',
+  mean: 'number',
+  source: 'name',
+  advantage: 'number',
+  settle: 'name',
+  hints: 'number',
+  hintCount: 'count',
+} as const;
+
 /** largest absolute score of an implicit verdict */
 const MAX_IMPLICIT_SCORE = 0.5;
 
@@ -30,38 +46,88 @@ const MAX_IMPLICIT_SCORE = 0.5;
 export class JudgmentCheck {
   readonly #violation: ReportViolation;
   readonly #folds: Folds;
+  readonly #items: Names;
+  readonly #causes: Ids;
   readonly #open = new Map<string, OpenTurn>();
-  readonly #judged = new Map<string, { readonly turn: OpenTurn; readonly n: number }>();
-  readonly #settled = new Map<string, Settled>();
-  readonly #orderOf = new Map<string, number>();
+  /** turns that were open when they were judged */
+  readonly #judged;
+  /** by judged turn: its latest revision */
+  readonly #revisions = openColumn('int');
+  /** by judged turn, of those that have any */
+  readonly #feedbackOf = new Map<string, OpenTurn['feedback']>();
+  /** turn, kind and index of votes and hints; the first cast counts */
+  readonly #casts = openIds();
+  /** turn and hint: what judges and people said of open and judged turns */
+  readonly #given = openIds();
+  readonly #settled;
+  /** by cause: running number of its first copy */
+  readonly #orderOf = openColumn('int');
   #order = 0;
 
-  constructor(violation: ReportViolation, folds: Folds) {
+  constructor(violation: ReportViolation, folds: Folds, { items, causes, names }: Books) {
     this.#violation = violation;
     this.#folds = folds;
+    this.#items = items;
+    this.#causes = causes;
+    this.#judged = openTextSet(items);
+    this.#settled = openTable(names, settled);
   }
 
   /** The first copy counts. */
   #note(id: string): void {
-    if (!this.#orderOf.has(id)) this.#orderOf.set(id, this.#order);
+    const cause = this.#causes.add(id);
+    if (this.#orderOf.get(cause) === 0) this.#orderOf.set(cause, this.#order);
+  }
+
+  #orderOfCause(id: string): number {
+    return this.#orderOf.get(this.#causes.find(id)) || Number.POSITIVE_INFINITY;
+  }
+
+  #settledAs(sampleId: string): Settled | undefined {
+    // the same values that were set
+    return this.#settled.get(this.#items.find(sampleId)) as Settled | undefined;
   }
 
   #onVote({ id, data }: VoteCast | HintCast): void {
     const { turnId, index, hint } = data;
-    const turn = this.#open.get(turnId) ?? this.#judged.get(turnId)?.turn;
-    if (turn === undefined) return;
+    const turn = this.#open.get(turnId);
+    if (turn === undefined && !this.#judged.has(turnId)) return;
     this.#note(id);
-    const [table, cast] = 'vote' in data ? [turn.votes, { vote: data.vote }] : [turn.hints, {}];
-    if (!table.has(index)) table.set(index, { order: this.#order, hint, ...cast });
+    const kind = 'vote' in data ? 'vote' : 'hint';
+    const before = this.#casts.size();
+    if (this.#casts.add(`${turnId} ${kind} ${index}`) < before) return;
+    this.#give(turnId, hint);
+    const cast = { order: this.#order, hint };
+    if ('vote' in data) turn?.votes.set(index, { ...cast, vote: data.vote });
+    else turn?.hints.set(index, cast);
+  }
+
+  #give(turnId: string, hint: string | undefined): void {
+    if (hint !== undefined) this.#given.add(`${turnId} ${hint.trim()}`);
+  }
+
+  #onFeedback({ id, data }: TurnFeedback): void {
+    this.#note(id);
+    const { turnId, comment } = data;
+    const open = this.#open.get(turnId)?.feedback;
+    if (open === undefined && !this.#judged.has(turnId)) return;
+    const feedback = open ?? this.#feedbackOf.get(turnId) ?? new Map();
+    feedback.set(id, data);
+    if (open === undefined) this.#feedbackOf.set(turnId, feedback);
+    this.#give(turnId, comment);
   }
 
   #onJudgment(judgment: Judgment, isErased: boolean): void {
     const { turnId, score, mean, source, advantage, hints, inferred, by } = judgment;
-    if (this.#settled.has(turnId)) return; // reported by the conservation check
+    const item = this.#items.add(turnId);
+    if (this.#settled.has(item)) return; // reported by the conservation check
     const turn = this.#open.get(turnId);
-    if (turn !== undefined) this.#judged.set(turnId, { turn, n: 0 });
+    if (turn !== undefined) {
+      this.#judged.add(turnId);
+      if (turn.feedback.size > 0) this.#feedbackOf.set(turnId, turn.feedback);
+    }
     this.#open.delete(turnId);
-    this.#settled.set(turnId, {
+    this.#settled.set(item, {
       score,
       mean,
       source: source === 'reward+process' ? 'reward' : source,
@@ -73,7 +139,7 @@ export class JudgmentCheck {
     if (turn === undefined) return; // reported by the conservation check
     if (turn.isStep) return; // the step check reads it
     const wrong = (what: string) => this.#violation(`the judgment of ${turnId} ${what}`);
-    const before = this.#orderOf.get(by) ?? Number.POSITIVE_INFINITY;
+    const before = this.#orderOfCause(by);
     const votes = until(turn.votes, before, turn.settle === 'votes' ? judgment.needs : 0);
     const counted = votes.map(({ vote }) => vote as Vote);
     if (counted.join() !== judgment.votes.join() || counted.length !== judgment.votes.length)
@@ -115,10 +181,9 @@ export class JudgmentCheck {
   #onRevised({ data }: JudgmentRevised): void {
     const { turnId, n, score, source, advantage, hints, votes, by } = data;
     const wrong = (what: string) => this.#violation(`the revised judgment ${n} of ${turnId} ${what}`);
-    const known = this.#judged.get(turnId);
-    const sampleId = `${turnId}~${n}`;
-    if (this.#settled.has(sampleId)) return; // reported by the conservation check
-    this.#settled.set(sampleId, {
+    const [turn, sample] = [this.#items.add(turnId), this.#items.add(`${turnId}~${n}`)];
+    if (this.#settled.has(sample)) return; // reported by the conservation check
+    this.#settled.set(sample, {
       score: score ?? 0,
       mean: score ?? 0,
       source,
@@ -127,28 +192,25 @@ export class JudgmentCheck {
       hints: digestOf(hints),
       hintCount: hints.length,
     });
-    if (known === undefined) {
+    if (!this.#judged.has(turnId)) {
       this.#violation(`${turnId} has a revised judgment, but none before it`, 'turns');
       return;
     }
-    const { turn } = known;
-    if (n !== known.n + 1) wrong(`follows revision ${known.n}`);
-    this.#judged.set(turnId, { turn, n });
-    const feedback = turn.feedback.get(by);
+    const before = this.#revisions.get(turn);
+    if (n !== before + 1) wrong(`follows revision ${before}`);
+    this.#revisions.set(turn, n);
+    const feedback = this.#feedbackOf.get(turnId)?.get(by);
     if (source === 'feedback' && (feedback === undefined || feedback.score !== score))
       wrong(`is by feedback with the score ${score}, but ${by} says ${feedback?.score}`);
     if (source === 'votes' && score !== null && tallyOf(votes).score !== score)
       wrong(`has the score ${score}, but its votes give ${tallyOf(votes).score}`);
-    const given = new Set([
-      ...[...turn.votes.values(), ...turn.hints.values()].map(({ hint }) => hint?.trim()),
-      ...[...turn.feedback.values()].map(({ comment }) => comment?.trim()),
-    ]);
-    if (!hints.every((hint) => given.has(hint))) wrong('has a hint that nobody gave');
+    if (!hints.every((hint) => this.#given.find(`${turnId} ${hint}`) >= 0))
+      wrong('has a hint that nobody gave');
   }
 
   #onReady({ data }: SampleReady): void {
     const { sampleId, verdict, source, advantage, soft, hints, following, carried } = data;
-    const judgment = this.#settled.get(sampleId);
+    const judgment = this.#settledAs(sampleId);
     if (judgment === undefined) {
       this.#violation(`the sample of ${sampleId} has no judgment`, 'turns');
       return;
@@ -172,7 +234,7 @@ export class JudgmentCheck {
   }
 
   #onDropped({ data: { sampleId, reason } }: SampleDropped): void {
-    const judgment = this.#settled.get(sampleId);
+    const judgment = this.#settledAs(sampleId);
     if (judgment === undefined && !unjudged.includes(reason))
       this.#violation(`${sampleId} was dropped as ${reason}, but has no judgment`, 'turns');
     const holds = judgment === undefined || droppedFor(judgment, reason);
@@ -187,7 +249,8 @@ export class JudgmentCheck {
     if (isInput && !this.#folds('judge', record)) return;
     switch (event.type) {
       case 'turn.completed':
-        if (this.#open.has(event.data.turnId) || this.#settled.has(event.data.turnId)) break;
+        if (this.#open.has(event.data.turnId) || this.#settled.has(this.#items.find(event.data.turnId)))
+          break;
         this.#open.set(event.data.turnId, {
           settle: event.data.settle,
           votes: new Map(),
@@ -212,11 +275,7 @@ export class JudgmentCheck {
         this.#open.get(event.data.turnId)?.withdrawn.add(event.id);
         break;
       case 'turn.feedback':
-        this.#note(event.id);
-        (this.#open.get(event.data.turnId) ?? this.#judged.get(event.data.turnId)?.turn)?.feedback.set(
-          event.id,
-          event.data,
-        );
+        this.#onFeedback(event);
         break;
       case 'judgment.reached':
         this.#onJudgment(event.data, event.erased !== undefined);

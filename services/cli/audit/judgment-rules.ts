@@ -27,7 +27,8 @@ export type Settled = Pick<Judgment, 'mean' | 'advantage'> & {
   readonly source: Exclude<Judgment['source'], 'reward+process'>;
   /** undefined: the record of its turn was trimmed */
   readonly settle: TurnCompleted['data']['settle'] | undefined;
-  readonly hints: string;
+  /** digest */
+  readonly hints: number;
   readonly hintCount: number;
 };
 

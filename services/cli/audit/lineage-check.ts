@@ -8,6 +8,8 @@ import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import type { PolicyUpdateFailed } from '../../../shared/events/policy-update-failed.ts';
 import { batchDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { Audited, ReportViolation } from './audited.ts';
+import type { Books } from './books/books.ts';
+import { openColumn } from './books/column.ts';
 
 type Adapter = {
   openBatch: string | undefined;
@@ -23,8 +25,6 @@ type Adapter = {
   readonly outcomes: Map<string, string>;
   readonly batches: Set<string>;
   lastBatch: BatchSubmitted['data'] | undefined;
-  /** by sample: the version that sampled it */
-  readonly sampledBy: Map<string, number>;
   /** numbers of batches after which a smaller batch was requested */
   readonly requestedAfter: Set<number>;
   /** versions that answered, each with its first interaction */
@@ -32,6 +32,9 @@ type Adapter = {
   /** versions that were on canary */
   readonly canaries: Set<number>;
 };
+
+const latestOf = (versions: ReadonlySet<number>): number =>
+  [...versions].reduce((most, version) => Math.max(most, version));
 
 type Outcome = PolicyPromoted | PolicyRejected | PolicyUpdateFailed;
 const isOutcome = (event: ClawLoopEvent): event is Outcome =>
@@ -46,6 +49,8 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
  */
 export class LineageCheck {
   readonly #violation: ReportViolation;
+  /** by adapter and sample: the version that sampled it */
+  readonly #sampledBy;
   readonly #adapters = new Map<string, Adapter>();
   readonly #counts = {
     batches: 0,
@@ -57,8 +62,9 @@ export class LineageCheck {
   };
   readonly #commands = new Set<string>();
 
-  constructor(violation: ReportViolation) {
+  constructor(violation: ReportViolation, books: Books) {
     this.#violation = violation;
+    this.#sampledBy = openSampledBy(books);
   }
 
   #adapterOf(name: string): Adapter {
@@ -75,7 +81,6 @@ export class LineageCheck {
       outcomes: new Map<string, string>(),
       batches: new Set<string>(),
       lastBatch: undefined,
-      sampledBy: new Map<string, number>(),
       requestedAfter: new Set<number>(),
       answeredBy: new Map<number, string>(),
       canaries: new Set<number>(),
@@ -96,7 +101,7 @@ export class LineageCheck {
     const adapter = this.#adapterOf(subject);
     const { batchId, n, parent } = data;
     if (adapter.batches.has(batchId)) return;
-    this.#checkSamples(adapter, data);
+    this.#checkSamples(subject, data);
     if (adapter.openBatch !== undefined)
       this.#violation(`${batchId} was submitted while ${adapter.openBatch} was open`);
     if (adapter.versions.has(n)) this.#violation(`${subject} v${n} is used twice`);
@@ -130,7 +135,8 @@ export class LineageCheck {
       const { answeredBy } = this.#adapterOf(event.data.adapter);
       if (!answeredBy.has(event.data.version)) answeredBy.set(event.data.version, event.id);
     } else if (event.type === 'sample.ready') {
-      this.#adapterOf(event.subject).sampledBy.set(event.data.sampleId, event.data.version);
+      const { sampleId, version } = event.data;
+      this.#sampledBy.set(event.subject, sampleId, version);
     } else if (event.type === 'batch.requested') {
       this.#adapterOf(event.subject).requestedAfter.add(event.data.after);
     } else if (event.type === 'batch.submitted') this.#onBatch(event, time);
@@ -147,7 +153,8 @@ export class LineageCheck {
     }
   };
 
-  #checkSamples(adapter: Adapter, batch: BatchSubmitted['data']): void {
+  #checkSamples(subject: string, batch: BatchSubmitted['data']): void {
+    const adapter = this.#adapterOf(subject);
     const { batchId, n, parent, size, maxStaleness, samples } = batch;
     if (samples.length === 0) this.#violation(`${batchId} is empty`);
     if (samples.length < size && !adapter.requestedAfter.has(n - 1))
@@ -155,7 +162,7 @@ export class LineageCheck {
         `${batchId} has ${samples.length} of ${size} samples, but nobody asked for a smaller batch`,
       );
     for (const { sampleId } of samples) {
-      const version = adapter.sampledBy.get(sampleId);
+      const version = this.#sampledBy.get(subject, sampleId);
       if (version === undefined) continue; // reported by the conservation check
       const steps = this.#stepsBetween(adapter, version, parent);
       if (steps < 0)
@@ -216,7 +223,7 @@ export class LineageCheck {
   #checkAnswers(): void {
     for (const [name, { answeredBy, parents, versions, canaries }] of this.#adapters)
       for (const [version, id] of answeredBy)
-        if (!parents.has(version) && !canaries.has(version) && version <= Math.max(...versions))
+        if (!parents.has(version) && !canaries.has(version) && version <= latestOf(versions))
           this.#violation(
             `${id} was answered by v${version} of ${name}, which was never promoted`,
             'training',
@@ -237,4 +244,25 @@ export class LineageCheck {
         })),
     };
   }
+}
+
+function openSampledBy({ items, names }: Books) {
+  /** by sample: number of its adapter's name, plus 1; and the version */
+  const [adapters, versions] = [openColumn('int'), openColumn('int')];
+  /** samples that a second adapter claims */
+  const others = new Map<string, number>();
+  return {
+    set: (adapter: string, sampleId: string, version: number): void => {
+      const [sample, name] = [items.add(sampleId), names.add(adapter) + 1];
+      if (adapters.get(sample) === 0) adapters.set(sample, name);
+      if (adapters.get(sample) === name) versions.set(sample, version);
+      else others.set(`${adapter} ${sampleId}`, version);
+    },
+    get: (adapter: string, sampleId: string): number | undefined => {
+      const [sample, name] = [items.find(sampleId), names.find(adapter) + 1];
+      return name > 0 && adapters.get(sample) === name
+        ? versions.get(sample)
+        : others.get(`${adapter} ${sampleId}`);
+    },
+  };
 }

@@ -2,6 +2,7 @@ import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import type { TurnWithdrawn } from '../../../shared/events/turn-withdrawn.ts';
 import type { Audited, ReportViolation } from './audited.ts';
+import { type Books, openTextSet } from './books/books.ts';
 import type { Answer, ConversationBook, Entry } from './conversation-book.ts';
 
 type Reason = TurnSkipped['data']['reason'];
@@ -31,12 +32,14 @@ const atEnd: readonly Reason[] = ['no-next-state', 'no-reward', 'discarded'];
 export class OutcomeCheck {
   readonly #violation: ReportViolation;
   readonly #book: ConversationBook;
-  readonly #outcomes = new Set<string>();
-  readonly #withdrawn = new Set<string>();
+  readonly #outcomes;
+  readonly #withdrawn;
 
-  constructor(violation: ReportViolation, book: ConversationBook) {
+  constructor(violation: ReportViolation, book: ConversationBook, { items }: Books) {
     this.#violation = violation;
     this.#book = book;
+    this.#outcomes = openTextSet(items);
+    this.#withdrawn = openTextSet(items);
   }
 
   #withdraws(entry: Entry, turnId: string): boolean {

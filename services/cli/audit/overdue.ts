@@ -16,14 +16,14 @@ export function createBacklog(folded: Folded) {
   const unread = new Map<string, Owed>();
   const adapters = new Map<
     string,
-    { size: number; open: boolean; paused: boolean; waiting: Map<string, Owed> }
+    { size: number; open: boolean; paused: boolean; waiting: Map<string, number> }
   >();
   const adapterOf = (name: string) => {
     const adapter = adapters.get(name) ?? {
       size: 0,
       open: false,
       paused: false,
-      waiting: new Map<string, Owed>(),
+      waiting: new Map<string, number>(),
     };
     adapters.set(name, adapter);
     return adapter;
@@ -40,11 +40,9 @@ export function createBacklog(folded: Folded) {
     if (topic !== 'training') return;
     const adapter = adapterOf(event.subject);
     switch (event.type) {
-      case 'sample.ready': {
-        const what = `sample ${event.data.sampleId} waits for a batch of ${event.subject}`;
-        adapter.waiting.set(event.data.sampleId, { what, since });
+      case 'sample.ready':
+        adapter.waiting.set(event.data.sampleId, since);
         break;
-      }
       case 'sample.dropped':
         adapter.waiting.delete(event.data.sampleId);
         break;
@@ -68,8 +66,10 @@ export function createBacklog(folded: Folded) {
   /** Samples may wait for others, for the open batch, or for an operator; only a full batch is owed. */
   const owed = (): readonly Owed[] => [
     ...unread.values(),
-    ...[...adapters.values()].flatMap(({ size, open, paused, waiting }) =>
-      size > 0 && waiting.size >= size && !open && !paused ? [...waiting.values()] : [],
+    ...[...adapters].flatMap(([name, { size, open, paused, waiting }]) =>
+      size > 0 && waiting.size >= size && !open && !paused
+        ? [...waiting].map(([id, since]) => ({ what: `sample ${id} waits for a batch of ${name}`, since }))
+        : [],
     ),
   ];
   return { on, owed };

@@ -1,83 +1,86 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import type { Audited, Folded, ReportViolation } from './audited.ts';
+import type { Books } from './books/books.ts';
+import { openColumn, openMarks } from './books/column.ts';
 
-type Turn = {
-  readonly epoch: string;
-  readonly isRewarded: boolean;
-  /** assemble has read the turn */
-  readonly assembled: boolean;
-  judged: boolean;
-  /** set once assemble has read it */
-  judgment: JudgmentReached['data'] | undefined;
-  /** it became a sample or was dropped */
-  isSettled: boolean;
-};
-type Epoch = { turns: number; judged: number; closedForJudge: boolean; closedForSamples: boolean };
+/** Marks of a turn. */
+const [REWARDED, ASSEMBLED, JUDGED, SETTLED, READ, AT_ONCE] = [1, 2, 4, 8, 16, 32];
 
 /**
  * Checks that folds have acted on what they read: a judged turn becomes a sample or is dropped once its session
  * allows it, and a turn that waits for a reward is settled when its session closes. Feed it turns, then training.
  */
-export function createProgressCheck(violation: ReportViolation, folded: Folded) {
-  const turns = new Map<string, Turn>();
-  const epochs = new Map<string, Epoch>();
-  const epochOf = (name: string): Epoch => {
-    const epoch = epochs.get(name) ?? { turns: 0, judged: 0, closedForJudge: false, closedForSamples: false };
-    epochs.set(name, epoch);
-    return epoch;
-  };
+export function createProgressCheck(violation: ReportViolation, folded: Folded, { items, names }: Books) {
+  /** by turn: number of the name of its session and epoch, plus 1; 0: no such turn */
+  const epochOf = openColumn('int');
+  /** by turn. REWARDED: settled by reward; ASSEMBLED: assemble has read it; READ: assemble has read its judgment;
+   * AT_ONCE: that judgment makes a sample at once; SETTLED: it became a sample or was dropped */
+  const marks = openColumn('byte');
+  const mark = (turn: number, added: number) => marks.set(turn, marks.get(turn) | added);
+  /** by epoch */
+  const [turns, judged] = [openColumn('int'), openColumn('int')];
+  const [closedForJudge, closedForSamples] = [openMarks(), openMarks()];
 
   const on = (record: Audited): void => {
     const event: ClawLoopEvent = record.event;
     switch (event.type) {
       case 'turn.completed': {
         const { turnId, session, epoch, settle } = event.data;
-        if (turns.has(turnId)) break;
-        const name = `${session}@${epoch}`;
-        epochOf(name).turns += 1;
-        const assembled = folded('assemble', record);
-        const fresh = { epoch: name, isRewarded: settle === 'reward', assembled, judgment: undefined };
-        turns.set(turnId, { ...fresh, judged: false, isSettled: false });
+        const turn = items.add(turnId);
+        if (epochOf.get(turn) > 0) break;
+        const name = names.add(`${session}@${epoch}`);
+        epochOf.set(turn, name + 1);
+        turns.set(name, turns.get(name) + 1);
+        mark(turn, (settle === 'reward' ? REWARDED : 0) | (folded('assemble', record) ? ASSEMBLED : 0));
         break;
       }
       case 'judgment.reached': {
-        const turn = turns.get(event.data.turnId);
-        if (turn === undefined || turn.judgment !== undefined) break;
-        turn.judged = true;
+        const turn = items.find(event.data.turnId);
+        const epoch = epochOf.get(turn) - 1;
+        if (epoch < 0 || (marks.get(turn) & READ) !== 0) break;
+        mark(turn, JUDGED);
         if (!folded('assemble', record)) break;
-        turn.judgment = event.data;
-        epochOf(turn.epoch).judged += 1;
+        mark(turn, READ | (isDueAtOnce(event.data) ? AT_ONCE : 0));
+        judged.set(epoch, judged.get(epoch) + 1);
         break;
       }
       case 'session.closed': {
-        const epoch = epochOf(`${event.data.session}@${event.data.epoch}`);
-        epoch.closedForJudge ||= folded('judge', record);
-        epoch.closedForSamples ||= folded('assemble', record);
+        const epoch = names.add(`${event.data.session}@${event.data.epoch}`);
+        if (folded('judge', record)) closedForJudge.add(epoch);
+        if (folded('assemble', record)) closedForSamples.add(epoch);
         break;
       }
       case 'sample.ready':
       case 'sample.dropped': {
-        const turn = turns.get(event.data.sampleId);
-        if (turn !== undefined) turn.isSettled = true;
+        const turn = items.find(event.data.sampleId);
+        if (epochOf.get(turn) > 0) mark(turn, SETTLED);
         break;
       }
     }
   };
 
   const finish = (): void => {
-    for (const [id, { epoch: name, isRewarded, assembled, judged, judgment, isSettled }] of turns) {
-      const epoch = epochOf(name);
-      if (!judged && isRewarded && epoch.closedForJudge && !isSettled)
-        violation(`${id} waits for a reward, although its session ${name} was closed`, 'turns');
-      if (judgment === undefined || isSettled || !assembled) continue;
-      const { source, score, hints } = judgment;
-      // a method that learns from hints only waits for the words after a thumb
-      const waits = source === 'reward' || (source === 'feedback' && hints.length === 0);
-      const atOnce = source === 'unavailable' || (!waits && score !== 0);
-      if (atOnce || (epoch.closedForSamples && epoch.judged === epoch.turns))
-        violation(`${id} was judged, but is neither a sample nor dropped`, 'training');
+    for (let turn = 0; turn < items.size(); turn++) {
+      const epoch = epochOf.get(turn) - 1;
+      const marked = marks.get(turn);
+      if (epoch < 0 || (marked & SETTLED) !== 0) continue;
+      if ((marked & (JUDGED | REWARDED)) === REWARDED && closedForJudge.has(epoch))
+        violation(
+          `${items.nameOf(turn)} waits for a reward, although its session ${names.nameOf(epoch)} was closed`,
+          'turns',
+        );
+      if ((marked & READ) === 0 || (marked & ASSEMBLED) === 0) continue;
+      const isWhole = closedForSamples.has(epoch) && judged.get(epoch) === turns.get(epoch);
+      if ((marked & AT_ONCE) !== 0 || isWhole)
+        violation(`${items.nameOf(turn)} was judged, but is neither a sample nor dropped`, 'training');
     }
   };
   return { on, finish };
+}
+
+function isDueAtOnce({ source, score, hints }: JudgmentReached['data']): boolean {
+  // a method that learns from hints only waits for the words after a thumb
+  const waits = source === 'reward' || (source === 'feedback' && hints.length === 0);
+  return source === 'unavailable' || (!waits && score !== 0);
 }

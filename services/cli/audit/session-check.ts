@@ -2,6 +2,7 @@ import type { SessionClosed } from '../../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import type { Audited, ReportViolation } from './audited.ts';
+import { type Books, openTextNumbers, openTextSet } from './books/books.ts';
 import type { ConversationBook, Entry } from './conversation-book.ts';
 
 type Ended = Extract<Entry, { readonly kind: 'session.ended' }>;
@@ -26,21 +27,34 @@ const nameOf = (key: string, session: string) => `${key} ${session}`;
 export class SessionCheck {
   readonly #violation: ReportViolation;
   readonly #book: ConversationBook;
-  /** by interaction */
-  readonly #sessionOf = new Map<string, string>();
-  readonly #completed = new Set<string>();
-  readonly #outcomes = new Set<string>();
+  readonly #books: Books;
+  /** by interaction: number of the session's name, plus 1 */
+  readonly #sessionOf;
+  readonly #completed;
+  readonly #outcomes;
   /** by access key and session: offsets in `conversations` of the events that closed it */
   readonly #closings = new Map<string, number[]>();
-  /** by epoch: the event that closed it */
-  readonly #closedBy = new Map<string, string>();
-  readonly #closers = new Set<string>();
+  /** by epoch: number of the event that closed it, plus 1 */
+  readonly #closedBy;
+  readonly #closers;
   /** session ends that gave turns their outcome */
-  readonly #enders = new Set<string>();
+  readonly #enders;
 
-  constructor(violation: ReportViolation, book: ConversationBook) {
+  constructor(violation: ReportViolation, book: ConversationBook, books: Books) {
     this.#violation = violation;
     this.#book = book;
+    this.#books = books;
+    this.#sessionOf = openTextNumbers(books.items, 'int');
+    this.#completed = openTextSet(books.items);
+    this.#outcomes = openTextSet(books.items);
+    this.#closedBy = openTextNumbers(books.items, 'int');
+    this.#closers = openTextSet(books.items);
+    this.#enders = openTextSet(books.items);
+  }
+
+  #closerOf(epoch: string): string | undefined {
+    const closer = this.#closedBy.get(epoch);
+    return closer === 0 ? undefined : this.#books.items.nameOf(closer - 1);
   }
 
   #onTurn({ data }: TurnCompleted | TurnSkipped): void {
@@ -48,7 +62,7 @@ export class SessionCheck {
     if (!('reason' in data && data.reason === 'too-late')) this.#outcomes.add(turnId);
     if (this.#book.get(data.by)?.kind === 'session.ended') this.#enders.add(data.by);
     if (session === undefined || epoch === undefined) return;
-    this.#sessionOf.set(turnId, session);
+    this.#sessionOf.set(turnId, this.#books.names.add(session) + 1);
     if (!('reason' in data)) this.#completed.add(turnId);
     const [first, answer] = [this.#book.get(epoch), this.#book.get(turnId)];
     if (first === undefined)
@@ -62,7 +76,7 @@ export class SessionCheck {
     const { lane, key, session, epoch, discard = false, by } = data;
     const wrong = (what: string) => this.#violation(`session ${session} was closed by ${by}, which ${what}`);
     const end = this.#book.get(by);
-    this.#closedBy.set(epoch, by);
+    this.#closedBy.set(epoch, this.#books.items.add(by) + 1);
     this.#closers.add(by);
     if (this.#book.get(epoch) === undefined)
       this.#violation(
@@ -115,13 +129,18 @@ export class SessionCheck {
       return;
     }
     const latest = Math.max(touched.get(name) ?? -1, unknown.get(key) ?? -1);
-    if (latest <= seen.at.offset && this.#closedBy.get(epoch ?? '') === undefined)
+    if (latest <= seen.at.offset && this.#closerOf(epoch ?? '') === undefined)
       this.#violation(`${end.id} ended session ${session}, but nothing closed its epoch ${epoch}`, 'turns');
+  }
+
+  #sessionNameOf(interaction: string): string | undefined {
+    const name = this.#sessionOf.get(interaction);
+    return name === 0 ? undefined : this.#books.names.nameOf(name - 1);
   }
 
   #walk(entry: Entry, lane: LaneWalk): void {
     const about = entry.kind === 'feedback.given' ? entry.data.interactionId : entry.id;
-    const session = entry.kind === 'session.started' ? entry.session : this.#sessionOf.get(about);
+    const session = entry.kind === 'session.started' ? entry.session : this.#sessionNameOf(about);
     if (session === undefined) lane.unknown.set(entry.key, entry.at.offset);
     else {
       lane.touched.set(nameOf(entry.key, session), entry.at.offset);
@@ -133,7 +152,7 @@ export class SessionCheck {
   /** An interaction of a closed session must have an outcome. */
   #checkOutcome(answer: Interaction, seenLast: ReadonlyMap<string, string>): void {
     const wrong = (what: string) => this.#violation(`${answer.id} has no outcome, although ${what}`, 'turns');
-    const [closer, last] = [this.#closedBy.get(answer.id), seenLast.get(answer.id)];
+    const [closer, last] = [this.#closerOf(answer.id), seenLast.get(answer.id)];
     if (closer !== undefined) {
       wrong(`${closer} closed the session that it began`);
       return;
@@ -148,8 +167,8 @@ export class SessionCheck {
   }
 
   finish(): void {
-    for (const by of this.#enders)
-      if (!this.#closers.has(by) && this.#book.get(by)?.counts)
+    for (const { id: by, counts } of this.#book.others())
+      if (counts && this.#enders.has(by) && !this.#closers.has(by))
         this.#violation(`${by} ended turns of its session, but nothing closed it`, 'turns');
     const seenLast = new Map<string, string>();
     for (const lane of this.#book.lanes()) {
@@ -160,7 +179,7 @@ export class SessionCheck {
         else if (entry.counts) {
           this.#checkEnd(entry, offsets);
           const { epoch = '', last } = entry.data;
-          if (last !== undefined && this.#closedBy.get(epoch) === entry.id) seenLast.set(last, entry.id);
+          if (last !== undefined && this.#closerOf(epoch) === entry.id) seenLast.set(last, entry.id);
         }
       }
     }

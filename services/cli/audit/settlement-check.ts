@@ -1,6 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { JudgmentReached } from '../../../shared/events/judgment-reached.ts';
 import type { ReportViolation } from './audited.ts';
+import { type Books, openTextSet } from './books/books.ts';
 
 type Feedback = { readonly id: string; readonly score: number; readonly seenAs: number };
 
@@ -8,19 +9,16 @@ type Feedback = { readonly id: string; readonly score: number; readonly seenAs: 
  * Checks that explicit feedback decides its turn if it precedes the event that settled it, and that a turn
  * waiting for a reward is never settled by votes. Feed it each lane's events of `turns` in order.
  */
-export function createSettlementCheck(violation: ReportViolation) {
-  /** running number of events that may settle a turn, by id; the first copy counts */
-  const seenAs = new Map<string, number>();
+export function createSettlementCheck(violation: ReportViolation, { items, causes }: Books) {
   const feedbackOn = new Map<string, Feedback[]>();
-  const awaitsReward = new Set<string>();
+  const awaitsReward = openTextSet(items);
   /** turns whose votes are added to their return, whichever comes last */
-  const steps = new Set<string>();
+  const steps = openTextSet(items);
 
   const onJudgment = ({ turnId, score, source, by }: JudgmentReached['data']): void => {
     const given = feedbackOn.get(turnId) ?? [];
-    const settled = seenAs.get(by);
-    if (settled === undefined)
-      violation(`${turnId} was settled by ${by}, which is not in the log before it`, 'turns');
+    const settled = causes.find(by);
+    if (settled < 0) violation(`${turnId} was settled by ${by}, which is not in the log before it`, 'turns');
     else if (!steps.has(turnId) && given.some((feedback) => feedback.seenAs < settled))
       violation(`${turnId} had feedback before ${by} settled it, but the feedback did not decide`);
     if ((source === 'reward' || source === 'reward+process') && !awaitsReward.has(turnId))
@@ -41,7 +39,7 @@ export function createSettlementCheck(violation: ReportViolation) {
         if (event.data.settle === 'reward') awaitsReward.add(event.data.turnId);
         if (event.data.process !== undefined) steps.add(event.data.turnId);
         // the person's action settles the turn before feedback can
-        if (!seenAs.has(event.id)) seenAs.set(event.id, seenAs.size);
+        causes.add(event.id);
         break;
       case 'turn.feedback':
       case 'vote.cast':
@@ -50,8 +48,7 @@ export function createSettlementCheck(violation: ReportViolation) {
       case 'vote.failed':
       case 'turn.withdrawn':
       case 'session.closed': {
-        const number = seenAs.get(event.id) ?? seenAs.size;
-        seenAs.set(event.id, number);
+        const number = causes.add(event.id); // of the first copy
         if (event.type !== 'turn.feedback') break;
         const { turnId, score } = event.data;
         feedbackOn.set(turnId, [...(feedbackOn.get(turnId) ?? []), { id: event.id, score, seenAs: number }]);

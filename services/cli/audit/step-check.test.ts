@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { openBooks } from './books/books.ts';
 import { createStepCheck } from './step-check.ts';
 import { completed, event, type Facts, factsOf, ready } from './testing/facts.ts';
 
@@ -91,6 +92,7 @@ function problems(...facts: readonly Facts[]): readonly string[] {
   const check = createStepCheck(
     (sentence) => found.push(sentence),
     () => true,
+    openBooks(),
   );
   const topicOf = (type: string) =>
     /^(turn|vote|judgment|session\.closed)/.test(type) ? 'turns' : 'training';

@@ -9,6 +9,7 @@ import type { VoteCast } from '../../../shared/events/vote-cast.ts';
 import type { VoteExpired } from '../../../shared/events/vote-expired.ts';
 import type { VoteFailed } from '../../../shared/events/vote-failed.ts';
 import type { Audited, Folds, ReportViolation } from './audited.ts';
+import { type Books, openTextNumbers, openTextSet } from './books/books.ts';
 import { tallyOf, type Vote } from './judgment-rules.ts';
 
 type Steps = FeedbackGiven['data']['steps'];
@@ -27,6 +28,9 @@ type Step = {
   gaveUpAt: number | undefined;
 };
 
+/** How the samples of a session weigh. */
+const weights: readonly SessionClosed['data']['weigh'][] = [undefined, 'attempt'];
+
 /** failed votes after which the judge asks no more */
 const MOST_FAILURES = 3;
 /** tolerance for parts that are added in another order */
@@ -42,16 +46,17 @@ const differs = (a: number | undefined, b: number | undefined): boolean =>
  * step, are what the client sent last, and that the samples of an attempt weigh as its client asked. Shares no code
  * with the judge. Feed it conversations, turns, training.
  */
-export function createStepCheck(violation: ReportViolation, folds: Folds) {
+export function createStepCheck(violation: ReportViolation, folds: Folds, { items, names }: Books) {
   /** by epoch; an answer that comes after the end of its session begins another, which asks for nothing */
   const asked = new Map<string, ProcessTerms | undefined>();
   const latestSteps = new Map<string, Steps>();
   const stepsAtEnd = new Map<string, Steps>();
   const steps = new Map<string, Step>();
-  const judged = new Set<string>();
+  const judged = openTextSet(items);
   const returnsOf = new Map<string, TurnFeedback['data'][]>();
   let order = 0;
-  const weighs = new Map<string, SessionClosed['data']['weigh']>();
+  /** by session and epoch that was closed: how its samples weigh, see `weights` */
+  const weighs = openTextNumbers(names, 'byte');
 
   const onCompleted = ({ turnId, epoch, process, from }: TurnCompleted['data']): void => {
     if (asked.has(epoch) && JSON.stringify(asked.get(epoch)) !== JSON.stringify(process))
@@ -87,7 +92,7 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
 
   /** The returns of a session come just before its end. */
   const onClosed = ({ lane, session, epoch, by, weigh }: SessionClosed['data']): void => {
-    weighs.set(`${session}@${epoch}`, weigh);
+    weighs.set(`${session}@${epoch}`, weights.indexOf(weigh) + 1);
     const sent = stepsAtEnd.get(by);
     const stepOf = new Map(sent?.map((step) => [step.interactionId, step]));
     for (const { turnId, process, return: earned } of returnsOf.get(lane) ?? []) {
@@ -123,8 +128,9 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
 
   const onReady = ({ sampleId, session, epoch, weight, following }: SampleReady['data']): void => {
     const name = `${session}@${epoch}`;
-    if (!weighs.has(name)) return;
-    const isWeighed = weighs.get(name) === 'attempt' && following !== undefined;
+    const weigh = weighs.get(name);
+    if (weigh === 0) return;
+    const isWeighed = weights[weigh - 1] === 'attempt' && following !== undefined;
     const turns = 1 / (weight ?? 1);
     const holds = isWeighed
       ? turns > following - ROUNDING && !differs(turns, Math.round(turns))
@@ -146,7 +152,7 @@ export function createStepCheck(violation: ReportViolation, folds: Folds) {
         if (event.data.steps !== undefined) latestSteps.set(event.subject, event.data.steps);
         break;
       case 'session.ended':
-        stepsAtEnd.set(event.id, latestSteps.get(event.subject));
+        if (latestSteps.has(event.subject)) stepsAtEnd.set(event.id, latestSteps.get(event.subject));
         break;
       case 'turn.completed':
         onCompleted(event.data);

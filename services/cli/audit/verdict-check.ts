@@ -1,19 +1,14 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { PolicyRolledBack } from '../../../shared/events/policy-rolled-back.ts';
 import { evidenceOfWorse } from '../../../shared/lineage/evidence.ts';
-import type { Audited, ReportViolation } from './audited.ts';
+import { type Audited, placeNumber, placeOf, type ReportViolation } from './audited.ts';
+import { type Books, openTextNumbers, openTextSet, type TextSet } from './books/books.ts';
+import { codeOf, numberOf } from './books/table.ts';
 
 type Adapter = {
   /** by version: verdicts recorded so far, and how many are bad */
   readonly verdicts: Map<number, { turns: number; bad: number }>;
   readonly parents: Map<number, number>;
-};
-
-type Turn = {
-  readonly partition: number;
-  readonly offset: number;
-  /** answers that call a tool, and rewarded ones, may have no verdict */
-  readonly needsVerdict: boolean;
 };
 
 /** Sources of a judgment that speak of the version that answered. */
@@ -29,12 +24,18 @@ const isNear = (value: number, computed: number): boolean =>
  * that justify it, and that it counts no verdict that is not in the log; that the figures of a canary agree; that a
  * judged turn which became a sample has its verdict recorded. Feed it turns before training.
  */
-export function createVerdictCheck(violation: ReportViolation) {
-  const versions = new Map<string, number>();
-  const scores = new Map<string, number | null>();
-  const turns = new Map<string, Turn>();
-  const ready = new Set<string>();
-  const recorded = new Set<string>();
+export function createVerdictCheck(violation: ReportViolation, { items }: Books) {
+  /** by turn: version that answered, plus 1 */
+  const versions = openTextNumbers(items, 'int');
+  /** by turn that was judged */
+  const scored = openTextSet(items);
+  const scores = openTextNumbers(items, 'double');
+  /** by turn: its place */
+  const turns = openTextNumbers(items, 'double');
+  /** turns whose answers call a tool, and rewarded ones, may have no verdict */
+  const needsVerdict = openTextNumbers(items, 'byte');
+  const ready = openTextSet(items);
+  const recorded = openTextSet(items);
   const rollbacks = new Set<string>();
   /** batches whose candidate was on canary */
   const canaries = new Set<string>();
@@ -49,11 +50,11 @@ export function createVerdictCheck(violation: ReportViolation) {
     const { turnId, version, score } = data;
     if (recorded.has(turnId)) return;
     recorded.add(turnId);
-    const judged = scores.get(turnId);
-    if (judged === undefined) violation(`the verdict of ${turnId} has no judgment`, 'turns');
+    const judged = numberOf(scores.get(turnId));
+    if (!scored.has(turnId)) violation(`the verdict of ${turnId} has no judgment`, 'turns');
     else if (judged !== score) violation(`the verdict of ${turnId} is ${score}, but ${judged} was judged`);
-    const answered = versions.get(turnId);
-    if (answered !== undefined && answered !== version)
+    const answered = versions.get(turnId) - 1;
+    if (answered >= 0 && answered !== version)
       violation(`the verdict of ${turnId} counts for v${version}, but v${answered} answered`);
     const { verdicts } = adapterOf(subject);
     const { turns, bad } = verdicts.get(version) ?? { turns: 0, bad: 0 };
@@ -110,28 +111,36 @@ export function createVerdictCheck(violation: ReportViolation) {
         violation(`${id} has ${name} ${figures[name]}, but its counts give ${value}`);
   };
 
+  function* turnsIn(set: TextSet): Generator<string> {
+    for (let item = 0; item < items.size(); item++) {
+      const turnId = items.nameOf(item);
+      if (set.has(turnId) && turns.get(turnId) > 0) yield turnId;
+    }
+  }
+
   /** Verdicts of turns before the first recorded one of their partition are those of an earlier program. */
   const finish = (): void => {
     const since = new Map<number, number>();
-    for (const turnId of recorded) {
-      const turn = turns.get(turnId);
-      if (turn === undefined) continue;
-      since.set(turn.partition, Math.min(turn.offset, since.get(turn.partition) ?? turn.offset));
+    for (const turnId of turnsIn(recorded)) {
+      const { partition, offset } = placeOf(turns.get(turnId));
+      since.set(partition, Math.min(offset, since.get(partition) ?? offset));
     }
-    for (const turnId of ready) {
-      const turn = turns.get(turnId);
-      if (turn === undefined || !turn.needsVerdict || recorded.has(turnId)) continue;
-      if ((scores.get(turnId) ?? null) === null) continue;
-      if (turn.offset > (since.get(turn.partition) ?? Number.POSITIVE_INFINITY))
+    if (since.size === 0) return;
+    for (const turnId of turnsIn(ready)) {
+      if (needsVerdict.get(turnId) === 0 || recorded.has(turnId)) continue;
+      if (!scored.has(turnId) || numberOf(scores.get(turnId)) === null) continue;
+      const { partition, offset } = placeOf(turns.get(turnId));
+      if (offset > (since.get(partition) ?? Number.POSITIVE_INFINITY))
         violation(`${turnId} became a sample, but its verdict is not recorded`, 'training');
     }
   };
 
   const onTurn = ({ data }: Extract<ClawLoopEvent, { type: 'turn.completed' }>, at: Audited['at']): void => {
-    if (versions.has(data.turnId)) return;
-    versions.set(data.turnId, data.version);
-    const needsVerdict = data.settle !== 'reward' && (data.answer.tool_calls ?? []).length === 0;
-    turns.set(data.turnId, { ...at, needsVerdict });
+    const { turnId, version, settle, answer } = data;
+    if (versions.get(turnId) > 0) return;
+    versions.set(turnId, version + 1);
+    turns.set(turnId, placeNumber(at));
+    if (settle !== 'reward' && (answer.tool_calls ?? []).length === 0) needsVerdict.set(turnId, 1);
   };
 
   return {
@@ -143,11 +152,10 @@ export function createVerdictCheck(violation: ReportViolation) {
           break;
         case 'judgment.reached': {
           const { turnId, score, source } = event.data;
-          if (scores.has(turnId)) break;
-          scores.set(turnId, score);
-          const turn = turns.get(turnId);
-          if (turn !== undefined && !aboutVersion.has(source))
-            turns.set(turnId, { ...turn, needsVerdict: false });
+          if (scored.has(turnId)) break;
+          scored.add(turnId);
+          scores.set(turnId, codeOf(score));
+          if (!aboutVersion.has(source)) needsVerdict.set(turnId, 0);
           break;
         }
         case 'sample.ready':
@@ -155,7 +163,8 @@ export function createVerdictCheck(violation: ReportViolation) {
           break;
         case 'turn.skipped':
           if (event.data.answered !== undefined) {
-            versions.set(event.data.turnId, event.data.answered.version);
+            versions.set(event.data.turnId, event.data.answered.version + 1);
+            scored.add(event.data.turnId);
             scores.set(event.data.turnId, -1);
           }
           break;

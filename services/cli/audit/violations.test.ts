@@ -19,7 +19,7 @@ import {
 test.each<[string, Facts, RegExp]>([
   [
     'two outcomes',
-    [trained('a'), event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side' })],
+    [trained('a'), event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side', by: 'a' })],
     /2 outcomes/,
   ],
   [

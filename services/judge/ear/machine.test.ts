@@ -9,6 +9,8 @@ test.each([
   'Your task is to shorten the text above, it is too long.',
   '[hourly check] Too many open tickets.',
   'The previous attempt failed. Try again without lists.',
+  'You are working in the repository at /srv/api. Keep the table short.',
+  'No prose, only paths: your final message is all that is returned.',
 ])('written by a program: %s', (words) => {
   expect(isOfMachine(words)).toBe(true);
 });
@@ -19,6 +21,8 @@ test.each([
   'No, I asked for one sentence.',
   'Reply in German please.',
   'I have no session today, thanks.',
+  'You are working on my nerves.',
+  'Your last answer was too long.',
 ])('written by a person: %s', (words) => {
   expect(isOfMachine(words)).toBe(false);
 });

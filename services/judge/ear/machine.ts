@@ -14,6 +14,7 @@ const cues: readonly RegExp[] = [
   /\btool (?:use|calls?|results?|outputs?|was|has|recently)\b|\btodo (?:list|tool)\b|\bnon-?(?:readonly|interactive)\b|\bexit code\b|\bbackground task\b/i,
   /\b(?:this|a new|the) session (?:is|was|has|will)\b|\b(?:previous|following|preceding) (?:conversation|response|transcript|messages?)\b|\bconversation so far\b/i,
   /\b(?:valid )?JSON (?:object|schema|only|array)\b|\bvalid JSON\b|\brespond (?:only )?with\b|\breply (?:only )?with\b/i,
+  /\byou are working (?:in|on) (?:the|a|this) (?:repository|codebase|project)\b|\byour (?:final|last) (?:message|answer|report) (?:is|will be)\b/i,
   /\b[A-Z]{2,}(?:_[A-Z0-9]{2,})+\b|\b[A-Z]{4,}\.md\b/,
   /\bprevious (?:response|attempt|model attempt|run|turn) (?:was|failed|got|timed)\b/i,
 ];

@@ -41,7 +41,7 @@ const isReady = (url: string): Promise<boolean> =>
 
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
-/** From the start of a command to its end. The exit code of an audit says nothing: made-up logs do not balance. */
+/** From the start of a command to its end. */
 export async function measureCommand(
   argv: readonly string[],
   folder: string,

@@ -16,6 +16,7 @@ const cases: readonly (readonly [name: string, measure: (folder: string) => Prom
   ['turns list -n 20', (folder) => measureCommand(['turns', 'list', '-n', '20'], folder)],
   ['sessions list', (folder) => measureCommand(['sessions', 'list'], folder)],
   ['audit', (folder) => measureCommand(['audit'], folder)],
+  ['sessions export', (folder) => measureCommand(['sessions', 'export'], folder)],
 ];
 
 /** A made-up turn has 4.7 events. */
@@ -59,7 +60,7 @@ export async function benchStart(): Promise<readonly Row[]> {
 
 /** Appends made-up turns. @returns the number of events */
 export async function appendEvents(log: EventLog, events: number, promptTokens: number): Promise<number> {
-  const turns = Math.round(events / EVENTS_PER_TURN);
+  const turns = 10 * Math.round(events / EVENTS_PER_TURN / 10); // a log of whole tens balances
   await appendTurns(log, turns, { promptTokens, lanes: Math.max(1, Math.ceil(turns / TURNS_PER_LANE)) });
   // made-up versions have no checkpoints, so the head must be the base
   const head = Math.floor((turns + 1) / 100);

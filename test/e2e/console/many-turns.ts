@@ -1,3 +1,4 @@
+import { seedOf } from '../../../services/cli/audit/batch-check.ts';
 import { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
@@ -8,6 +9,7 @@ import { SampleReady } from '../../../shared/events/sample-ready.ts';
 import { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import { VoteCast } from '../../../shared/events/vote-cast.ts';
+import { batchDigest, sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { defaultTrainingSettings } from '../../../shared/policy/train/training-defaults.ts';
 
@@ -36,7 +38,8 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i % 9
 
 /**
  * Appends as many turns as a busy year has, each with the records that the services would write. Every tenth is
- * skipped; of the others the share of praise grows from version to version.
+ * skipped; of the others the share of praise grows from version to version. In an empty log, a multiple of ten turns
+ * passes the audit.
  */
 export async function appendTurns(log: EventLog, count: number, shape: TurnsShape = {}): Promise<void> {
   const promptIds = numbers(shape.promptTokens ?? 40);
@@ -51,28 +54,67 @@ export async function appendTurns(log: EventLog, count: number, shape: TurnsShap
 
 type Shaped = { readonly promptIds: readonly number[]; readonly lanes: number };
 
-function turn(n: number, { promptIds, lanes }: Shaped): readonly ClawLoopEvent[] {
-  const time = new Date(first + n * PACE_MS).toISOString();
-  const id = `chatcmpl-${String(n).padStart(6, '0')}`;
-  const lane = (Math.floor(n / SESSION) % lanes).toString(16).padStart(12, '0');
-  const session = `session-${Math.floor(n / SESSION)}`;
-  const version = Math.floor(n / BATCH);
-  const key = `key-${Math.floor(n / SESSION) % 5}`;
-  const on = { lane, key, adapter: 'default', version };
-  const messages = [{ role: 'user' as const, content: `${questions[n % 3]} Number ${n}.` }];
-  const answer = { role: 'assistant' as const, content: `Here is what to do, in ${n % 7} steps: `.repeat(4) };
-  const tokens = {
-    promptIds,
-    responseIds: numbers(60),
-    logProbs: numbers(60).map((value) => -value / 997),
-    effectiveTemperature: 1,
-    greedy: false,
-    filters: { topP: 1, topK: 0 },
+const timeOf = (n: number) => new Date(first + n * PACE_MS).toISOString();
+const idOf = (n: number) => `chatcmpl-${String(n).padStart(6, '0')}`;
+const versionOf = (n: number) => Math.floor(n / BATCH);
+const isGood = (n: number) => (n * 7919) % 100 < 40 + Math.min(40, versionOf(n) / 25);
+const hintsOf = (n: number) => (isGood(n) ? [] : ['No lists, please.']);
+
+/** The words after turn n - 1, then the next question. */
+function messagesOf(n: number) {
+  const isFirst = n % SESSION === 0;
+  const reaction = isFirst ? '' : isGood(n - 1) ? 'Great, thank you! ' : 'Too long. No lists, please. ';
+  return [{ role: 'user' as const, content: `${reaction}${questions[n % 3]} Number ${n}.` }];
+}
+
+function placeOf(n: number, lanes: number) {
+  const number = Math.floor(n / SESSION);
+  return {
+    lane: (number % lanes).toString(16).padStart(12, '0'),
+    key: `key-${number % 5}`,
+    adapter: 'default',
+    version: versionOf(n),
+    session: `session-${number}`,
+    epoch: idOf(number * SESSION),
   };
-  const create = (data: object) => ({ time, source, data: data as never });
+}
+
+const tokensOf = (promptIds: readonly number[]) => ({
+  promptIds,
+  responseIds: numbers(60),
+  logProbs: numbers(60).map((value) => -value / 997),
+  effectiveTemperature: 1,
+  greedy: false,
+  filters: { topP: 1, topK: 0 },
+});
+
+const create = (n: number, data: object) => ({ time: timeOf(n), source, data: data as never });
+
+const readyOf = (n: number, { promptIds, lanes }: Shaped) =>
+  SampleReady.create({
+    id: `${idOf(n)}/ready`,
+    ...create(n + 1, {
+      sampleId: idOf(n),
+      ...placeOf(n, lanes),
+      verdict: isGood(n) ? 1 : -1,
+      source: 'votes',
+      soft: false,
+      hints: hintsOf(n),
+      messages: messagesOf(n),
+      tokens: tokensOf(promptIds),
+    }),
+  });
+
+function turn(n: number, of: Shaped): readonly ClawLoopEvent[] {
+  const { promptIds, lanes } = of;
+  const id = idOf(n);
+  const { session, epoch, ...on } = placeOf(n, lanes);
+  const messages = messagesOf(n);
+  const answer = { role: 'assistant' as const, content: `Here is what to do, in ${n % 7} steps: `.repeat(4) };
+  const tokens = tokensOf(promptIds);
   const interaction = InteractionCompleted.create({
     id,
-    ...create({
+    ...create(n, {
       interactionId: id,
       requestId: id,
       api: 'chat',
@@ -87,7 +129,7 @@ function turn(n: number, { promptIds, lanes }: Shaped): readonly ClawLoopEvent[]
       engine: 'local',
       finishReason: 'stop',
       disconnected: false,
-      timing: { startedAt: time, firstTokenMs: 10, totalMs: 100 },
+      timing: { startedAt: timeOf(n), firstTokenMs: 10, totalMs: 100 },
       usage: { promptTokens: promptIds.length, completionTokens: 60 },
     }),
   });
@@ -96,53 +138,50 @@ function turn(n: number, { promptIds, lanes }: Shaped): readonly ClawLoopEvent[]
       interaction,
       TurnSkipped.create({
         id: `${id}/skipped`,
-        ...create({ turnId: id, lane, session, reason: 'side', rule: 'title', by: id }),
+        ...create(n, { turnId: id, lane: on.lane, session, reason: 'side', rule: 'title', by: id }),
       }),
     ];
-  const isGood = (n * 7919) % 100 < 40 + Math.min(40, version / 25);
-  const vote = isGood ? 1 : -1;
-  const next = [
-    { role: 'user' as const, content: isGood ? 'Great, thank you!' : 'Too long. No lists, please.' },
-  ];
-  const hints = isGood ? [] : ['No lists, please.'];
+  const vote = isGood(n) ? 1 : -1;
+  const hints = hintsOf(n);
   const turnId = id;
   return [
     interaction,
     TurnCompleted.create({
       id: `${id}/completed`,
-      ...create({
+      ...create(n + 1, {
         turnId,
         ...on,
         session,
-        epoch: session,
+        epoch,
         settle: 'votes',
         rule: 'conversation',
         sessionBy: 'history',
         messages,
         answer,
         tokens,
-        next,
-        from: null,
-        by: id,
+        next: messagesOf(n + 1),
+        from: idOf(n + 1),
+        by: idOf(n + 1),
       }),
     }),
     VoteCast.create({
       id: `${id}/vote/0`,
-      ...create({
+      ...create(n + 1, {
         turnId,
-        lane,
+        lane: on.lane,
         index: 0,
         vote,
         text: 'ear',
+        ...(hints.length > 0 ? { hint: hints[0] } : {}),
         judge: 'ear',
         cost: { promptTokens: 0, completionTokens: 0, milliseconds: 1 },
       }),
     }),
     JudgmentReached.create({
       id: `${id}/judgment`,
-      ...create({
+      ...create(n + 1, {
         turnId,
-        lane,
+        lane: on.lane,
         score: vote,
         mean: vote,
         votes: [vote],
@@ -152,66 +191,56 @@ function turn(n: number, { promptIds, lanes }: Shaped): readonly ClawLoopEvent[]
         by: `${id}/vote/0`,
       }),
     }),
-    SampleReady.create({
-      id: `${id}/ready`,
-      ...create({
-        sampleId: id,
-        adapter: 'default',
-        lane,
-        key,
-        session,
-        epoch: session,
-        version,
-        verdict: vote,
-        source: 'votes',
-        soft: false,
-        hints,
-        messages,
-        tokens,
-      }),
-    }),
-    ...(n % BATCH === BATCH - 2 ? step(version + 1, n, time) : []),
+    readyOf(n, of),
+    ...(n % BATCH === BATCH - 2 ? step(n, of) : []),
   ];
 }
 
+/** Offset of the sample of turn n in an empty log: after those before it and the three events of each step. */
+const offsetOf = (n: number) => n - Math.floor(n / 10) + 3 * Math.floor((n + 1) / BATCH);
+
 /** The batch of the latest samples, and the version that it makes. */
-function step(n: number, latest: number, time: string): readonly ClawLoopEvent[] {
+function step(latest: number, of: Shaped): readonly ClawLoopEvent[] {
+  const n = versionOf(latest) + 1;
   const batchId = `default/batch/${n}`;
-  const samples = Array.from({ length: BATCH - 1 }, (_, i) => latest - i)
-    .filter((index) => index >= 0 && index % 10 !== 9)
-    .map((index) => ({
-      sampleId: `chatcmpl-${String(index).padStart(6, '0')}`,
-      at: { partition: 0, offset: index },
-    }));
+  const turns = Array.from({ length: BATCH - 1 }, (_, i) => latest - i).filter((index) => index % 10 !== 9);
   const { settings } = defaultTrainingSettings('claw-nano');
   const made = { batchId, adapter: 'default', checkpoint: `${n}-x`, digest: 'd' };
-  const create = (data: object) => ({ time, source, data: data as never });
-  return [
-    BatchSubmitted.create({
-      id: batchId,
-      ...create({
-        batchId,
-        adapter: 'default',
-        n,
-        parent: n - 1,
-        size: samples.length,
-        maxStaleness: 8,
-        samples,
-        settings,
-        seed: n,
-      }),
+  const batch = BatchSubmitted.create({
+    id: batchId,
+    ...create(latest, {
+      batchId,
+      adapter: 'default',
+      n,
+      parent: n - 1,
+      size: turns.length,
+      maxStaleness: 8,
+      samples: turns.map((index) => ({
+        sampleId: idOf(index),
+        at: { partition: 0, offset: offsetOf(index) },
+      })),
+      settings,
+      seed: seedOf('default', n),
     }),
+  });
+  return [
+    batch,
     PolicyTrained.create({
       id: `${batchId}/trained`,
-      ...create({
+      ...create(latest, {
         ...made,
         version: n,
         parent: n - 1,
+        batchDigest: batchDigest(batch.data),
+        samplesDigest: samplesDigest(turns.map((index) => sampleDigest(readyOf(index, of).data))),
         metrics: { loss: 0.1, meanKl: 0.01, klToBase: 0.02 },
         fingerprint: 'test',
         milliseconds: 1_000,
       }),
     }),
-    PolicyPromoted.create({ id: `${batchId}/promoted`, ...create({ ...made, from: n - 1, to: n }) }),
+    PolicyPromoted.create({
+      id: `${batchId}/promoted`,
+      ...create(latest, { ...made, from: n - 1, to: n }),
+    }),
   ];
 }
