@@ -32,7 +32,7 @@ describe('the loop on one machine', () => {
     expect(models.data.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['clawloop', 'clawloop@base', 'clawloop@v1']),
     );
-  });
+  }, 180_000);
 
   test("the person's complaint has trained as a hint", async () => {
     const tail = await on.run('topics', 'tail', 'training', '--type', 'policy.trained', '--json');
