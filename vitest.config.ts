@@ -9,28 +9,63 @@ if (!machineNodeIsRecent) {
   process.exit(1);
 }
 
-/**
- * `default` stays under six minutes on two cores; `long` runs in CI too; `nightly` needs hours, hundreds of
- * kills or gigabytes.
- */
-const project = (name: string, include: string[], exclude: string[], timeoutMs: number) => ({
+// These count what the whole process holds, such as tensors and compiled graphs.
+const OF_THE_PROCESS = [
+  'shared/policy/decode/warm-up.test.ts',
+  'shared/policy/executors/graph/compiled.test.ts',
+];
+const SLOW = ['**/*.long.test.ts', '**/*.nightly.test.ts'];
+
+interface Suite {
+  readonly name: string;
+  readonly include: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly timeoutMs: number;
+  /** Whether each file has a process of its own: 0.3 s of start and imports for each. */
+  readonly isolate: boolean;
+}
+
+const project = ({ name, include, exclude = [], timeoutMs, isolate }: Suite) => ({
   test: {
     name,
-    include,
+    include: [...include],
     exclude: ['**/node_modules/**', ...exclude],
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
     pool: 'forks' as const,
-    maxWorkers: 2,
+    isolate,
   },
 });
 
+/**
+ * `unit` and `default` together are `npm test`, which stays under six minutes on two cores; `long` runs in CI too;
+ * `nightly` needs hours, hundreds of kills or gigabytes.
+ */
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     projects: [
-      project('default', ['**/*.test.ts'], ['**/*.long.test.ts', '**/*.nightly.test.ts'], 60_000),
-      project('long', ['**/*.long.test.ts'], [], 15 * 60_000),
-      project('nightly', ['**/*.nightly.test.ts'], [], 4 * 60 * 60_000),
+      project({
+        name: 'unit',
+        include: ['{clients,infra,services,shared}/**/*.test.ts'],
+        exclude: [...SLOW, ...OF_THE_PROCESS],
+        timeoutMs: 60_000,
+        isolate: false,
+      }),
+      project({
+        name: 'default',
+        include: ['test/**/*.test.ts', ...OF_THE_PROCESS],
+        exclude: SLOW,
+        timeoutMs: 60_000,
+        isolate: true,
+      }),
+      project({ name: 'long', include: ['**/*.long.test.ts'], timeoutMs: 15 * 60_000, isolate: true }),
+      project({
+        name: 'nightly',
+        include: ['**/*.nightly.test.ts'],
+        timeoutMs: 4 * 60 * 60_000,
+        isolate: true,
+      }),
     ],
   },
 });

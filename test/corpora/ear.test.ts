@@ -9,8 +9,8 @@ import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts'
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
-  'next-messages': { precision: 0.95, direct: 0.7, indirect: 0.45, hints: 0.6, sarcasmAsPraise: 0.05 },
-  'harder-messages': { precision: 0.92, direct: 0.7, indirect: 0.45, hints: 0.5, sarcasmAsPraise: 0.05 },
+  'next-messages': { precision: 0.97, direct: 0.8, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 },
+  'harder-messages': { precision: 0.94, direct: 0.8, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });

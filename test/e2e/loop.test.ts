@@ -41,7 +41,8 @@ describe('the loop on one machine', () => {
     };
     expect(event.data.metrics).toMatchObject({ templateDrift: 0, hintsNotUsed: 0 });
     expect(event.data.metrics.hintsUsed).toBeGreaterThan(0);
-    expect(Math.abs(event.data.metrics.teacherKl!)).toBeGreaterThan(0.001);
+    // without the hint the teacher of a first step is the policy itself, and the distance 0
+    expect(Math.abs(event.data.metrics.teacherKl!)).toBeGreaterThan(1e-5);
   });
 
   test('every turn shows its outcome, and the audit balances', async () => {

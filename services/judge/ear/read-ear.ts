@@ -9,10 +9,11 @@ import { COLUMNS, type EarModel } from './model.ts';
 /** Thresholds on the scores, chosen on messages that were not used for training. */
 const thresholdsSchema = z.object({
   bad: z.number(),
-  good: z.number(),
+  /** in a text that is longer than a person's reaction usually is */
+  badInLongText: z.number(),
   /** if a rule gives the same verdict */
   badWithRule: z.number(),
-  goodWithRule: z.number(),
+  good: z.number(),
   /** for a kind of wish, and for "states a wish" */
   kind: z.number(),
   wish: z.number(),

@@ -7,13 +7,25 @@ import type { Thresholds } from './read-ear.ts';
 const HINT_LIMIT = 1000;
 /** Limit of the probability of a complaint in a message that counts as praise. */
 const MOST_BAD_BESIDE_GOOD = 0.12;
+/** 650 of 651 complaints in the corpora are no longer, and most prompts of programs are longer. Characters. */
+const LONGEST_USUAL_REACTION = 120;
 
-/** The verdict; 0 if the ear is unsure. `bySignals`: the verdict of the rules on the same words. */
-export function verdictOfEar(heard: Heard, bySignals: -1 | 0 | 1, thresholds: Thresholds): -1 | 0 | 1 {
+/** What the ear hears in a message, beside its rules. */
+export type InContext = {
+  readonly heard: Heard;
+  /** the verdict of the rules on the same words */
+  readonly bySignals: -1 | 0 | 1;
+  /** of the whole message, with quotes and code. Characters */
+  readonly length: number;
+};
+
+/** The verdict; 0 if the ear is unsure. */
+export function verdictOfEar({ heard, bySignals, length }: InContext, thresholds: Thresholds): -1 | 0 | 1 {
   const { bad, good } = heard;
-  if (bad >= (bySignals === -1 ? thresholds.badWithRule : thresholds.bad)) return -1;
+  const usual = length <= LONGEST_USUAL_REACTION ? thresholds.bad : thresholds.badInLongText;
+  if (bad >= (bySignals === -1 ? thresholds.badWithRule : usual)) return -1;
   if (bySignals === -1 || bad > MOST_BAD_BESIDE_GOOD || goesOn(heard)) return 0;
-  return good >= (bySignals === 1 ? thresholds.goodWithRule : thresholds.good) ? 1 : 0;
+  return good >= thresholds.good ? 1 : 0;
 }
 
 /** A text that was cut behind "great:" may continue with a complaint. */

@@ -24,7 +24,10 @@ const votesOf = (judged: readonly Judged[], thresholds: Thresholds): readonly Ju
     vote:
       heard === undefined || isOfMachine(row.text)
         ? 0
-        : verdictOfEar(heard, weigh(lexicalEvidence(row.text)), thresholds),
+        : verdictOfEar(
+            { heard, bySignals: weigh(lexicalEvidence(row.text)), length: row.text.length },
+            thresholds,
+          ),
   }));
 
 const signs = { bad: -1, good: 1 } as const;
