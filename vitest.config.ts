@@ -38,7 +38,7 @@ const project = ({ name, include, exclude = [], timeoutMs, isolate }: Suite) => 
 });
 
 /**
- * `unit` and `default` together are `npm test`, which stays under six minutes on two cores; `long` runs in CI too;
+ * `default` and `process` together are `npm test`, which stays under six minutes on two cores; `long` runs in CI too;
  * `nightly` needs hours, hundreds of kills or gigabytes.
  */
 export default defineConfig({
@@ -46,19 +46,13 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project({
-        name: 'unit',
-        include: ['{clients,infra,services,shared}/**/*.test.ts'],
+        name: 'default',
+        include: ['**/*.test.ts'],
         exclude: [...SLOW, ...OF_THE_PROCESS],
         timeoutMs: 60_000,
         isolate: false,
       }),
-      project({
-        name: 'default',
-        include: ['test/**/*.test.ts', ...OF_THE_PROCESS],
-        exclude: SLOW,
-        timeoutMs: 60_000,
-        isolate: true,
-      }),
+      project({ name: 'process', include: OF_THE_PROCESS, timeoutMs: 60_000, isolate: true }),
       project({ name: 'long', include: ['**/*.long.test.ts'], timeoutMs: 15 * 60_000, isolate: true }),
       project({
         name: 'nightly',

@@ -131,8 +131,8 @@ test('every edit of what reaches training is noticed by the contents', () => {
   const isTraining = (edit: Tampering) => reachesTraining(edit, trained) && !isRefused(edit);
   const missed = unnoticed('edited, reaches training, by contents', all.filter(isTraining));
   unnoticed(
-    'edited, every fourth of the others, by contents',
-    all.filter((edit) => !isTraining(edit)).filter((_, index) => index % 4 === 0),
+    'edited, every sixteenth of the others, by contents',
+    all.filter((edit) => !isTraining(edit)).filter((_, index) => index % 16 === 0),
   );
   expect(missed).toEqual([]);
 });

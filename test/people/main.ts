@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { assembleSettings, submitSettings } from '../../services/collector/settings.ts';
+import { shippedEar } from '../../services/judge/judges/ear/ear.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
@@ -52,11 +53,14 @@ const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
 const judgeConfig = JudgeConfig.parse({ model: CLAW_NANO });
 const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
+const { digest: ear, thresholds } = shippedEar();
 const measuredBy = [
   REVISION,
   submitSettings(config),
   assembleSettings(config),
   judgeConfig.kind,
+  ear,
+  thresholds,
   sessions,
   answers,
 ];

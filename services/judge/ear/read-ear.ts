@@ -14,6 +14,7 @@ const thresholdsSchema = z.object({
   /** if a rule gives the same verdict */
   badWithRule: z.number(),
   good: z.number(),
+  goodInLongText: z.number(),
   /** for a kind of wish, and for "states a wish" */
   kind: z.number(),
   wish: z.number(),

@@ -8,7 +8,9 @@ const HINT_LIMIT = 1000;
 /** Limit of the probability of a complaint in a message that counts as praise. */
 const MOST_BAD_BESIDE_GOOD = 0.12;
 /** 650 of 651 complaints in the corpora are no longer, and most prompts of programs are longer. Characters. */
-const LONGEST_USUAL_REACTION = 120;
+const LONGEST_USUAL_COMPLAINT = 120;
+/** Sarcasm begins like praise and goes on. Characters. */
+const LONGEST_PLAIN_PRAISE = 45;
 
 /** What the ear hears in a message, beside its rules. */
 export type InContext = {
@@ -22,10 +24,10 @@ export type InContext = {
 /** The verdict; 0 if the ear is unsure. */
 export function verdictOfEar({ heard, bySignals, length }: InContext, thresholds: Thresholds): -1 | 0 | 1 {
   const { bad, good } = heard;
-  const usual = length <= LONGEST_USUAL_REACTION ? thresholds.bad : thresholds.badInLongText;
+  const usual = length <= LONGEST_USUAL_COMPLAINT ? thresholds.bad : thresholds.badInLongText;
   if (bad >= (bySignals === -1 ? thresholds.badWithRule : usual)) return -1;
   if (bySignals === -1 || bad > MOST_BAD_BESIDE_GOOD || goesOn(heard)) return 0;
-  return good >= thresholds.good ? 1 : 0;
+  return good >= (length <= LONGEST_PLAIN_PRAISE ? thresholds.good : thresholds.goodInLongText) ? 1 : 0;
 }
 
 /** A text that was cut behind "great:" may continue with a complaint. */

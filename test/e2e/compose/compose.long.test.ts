@@ -26,7 +26,7 @@ describe.skipIf(missing !== null)(missing === null ? name : `${name} (${missing}
   beforeAll(async () => {
     expect(whyNoContainers()).toBeNull();
     await removeLeftovers();
-    deployment = await openDeployment(say);
+    deployment = await openDeployment(say, 'wasm');
     client = new OpenAI({ apiKey: deployment.apiKey, baseURL: `${deployment.url}/v1` });
     const { others } = await makeStandIns(say);
     say('building the image of the services');

@@ -31,7 +31,11 @@ export type Deployment = {
   readonly logs: () => Promise<string>;
 };
 
-export async function openDeployment(say: (line: string) => void): Promise<Deployment> {
+/** `backend`: of the image. The native one takes minutes to build. */
+export async function openDeployment(
+  say: (line: string) => void,
+  backend: 'native' | 'wasm',
+): Promise<Deployment> {
   const project = `${prefix}${process.pid}`;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -40,6 +44,7 @@ export async function openDeployment(say: (line: string) => void): Promise<Deplo
     CLAWLOOP_SERVING_API_KEY: apiKey,
     CLAWLOOP_PUBLISH: `127.0.0.1:${port}`,
     CLAWLOOP_IMAGE: `localhost/${project}:latest`,
+    CLAWLOOP_IMAGE_BACKEND: backend,
   };
   const compose = (...words: readonly string[]) =>
     run('podman-compose', ['--project-name', project, ...words], { environment });

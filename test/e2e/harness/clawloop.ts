@@ -54,17 +54,20 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Polls until the condition holds. @throws with `what` after `limitMs` */
+/**
+ * Polls until the condition holds. A condition that takes long, such as a command, is followed by a pause of the same
+ * length, so that the services under test get at least half of the time. @throws with `what` after `limitMs`
+ */
 export async function until<Result>(
   what: string,
   condition: () => Result | undefined | false | Promise<Result | undefined | false>,
   limitMs = 120_000, // enough for a machine that is ten times as slow
 ): Promise<Result> {
   const end = performance.now() + limitMs;
-  while (performance.now() < end) {
+  for (let now = performance.now(); now < end; now = performance.now()) {
     const result = await condition();
     if (result !== undefined && result !== false) return result;
-    await delay(50);
+    await delay(Math.max(50, performance.now() - now));
   }
   throw new Error(`waited ${limitMs / 1000} s in vain: ${what}`);
 }

@@ -6,10 +6,10 @@ import { withRollouts } from './with-rollouts.ts';
 describeWithOpenEnv('kills at some requests of a rollout lose nothing, and count nothing twice', () => {
   describe('of the rollout, which is resumed', () => {
     const tools = withRollouts();
-    test('every ninth one', () => expectKillsToBalance(tools, 'rollout', 9));
+    test('every eighteenth one', () => expectKillsToBalance(tools, 'rollout', 18));
   });
   describe('of serving, which starts again', () => {
     const tools = withRollouts();
-    test('every fortieth one', () => expectKillsToBalance(tools, 'serving', 40));
+    test('every eightieth one', () => expectKillsToBalance(tools, 'serving', 80));
   });
 });

@@ -28,6 +28,7 @@ const chosenThresholds: Thresholds = {
   badInLongText: 0.7,
   badWithRule: 0.5,
   good: 0.82,
+  goodInLongText: 0.93,
   kind: 0.3,
   wish: 0.6,
 };
