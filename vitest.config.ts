@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSequencer, type TestSpecification, type Vitest } from 'vitest/node';
 import { machineNodeIsRecent, OLDEST } from './infra/runtime/node-path.js';
 
 // An older Node loads this file, but not what the tests import: they would fail one by one.
@@ -15,6 +16,25 @@ const OF_THE_PROCESS = [
   'shared/policy/executors/graph/compiled.test.ts',
 ];
 const SLOW = ['**/*.long.test.ts', '**/*.nightly.test.ts'];
+
+// Small files that take minutes.
+const LONGEST = /\/(chaos|soak|histories|demo|plugin|brokers|kafka-event-log)\.long\.test\.ts$/;
+
+/** Large files start first, as by default; before them the longest, so that no worker is alone at the end. */
+class LongestFirst implements TestSequencer {
+  readonly #bySize: BaseSequencer;
+  constructor(vitest: Vitest) {
+    this.#bySize = new BaseSequencer(vitest);
+  }
+  shard(files: TestSpecification[]) {
+    return this.#bySize.shard(files);
+  }
+  async sort(files: TestSpecification[]) {
+    const sorted = await this.#bySize.sort(files);
+    const isLongest = ({ moduleId }: TestSpecification) => LONGEST.test(moduleId);
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
+  }
+}
 
 interface Suite {
   readonly name: string;
@@ -44,6 +64,7 @@ const project = ({ name, include, exclude = [], timeoutMs, isolate }: Suite) => 
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       project({
         name: 'default',

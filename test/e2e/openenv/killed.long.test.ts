@@ -8,8 +8,4 @@ describeWithOpenEnv('kills at some requests of a rollout lose nothing, and count
     const tools = withRollouts();
     test('every eighteenth one', () => expectKillsToBalance(tools, 'rollout', 18));
   });
-  describe('of serving, which starts again', () => {
-    const tools = withRollouts();
-    test('every eightieth one', () => expectKillsToBalance(tools, 'serving', 80));
-  });
 });
