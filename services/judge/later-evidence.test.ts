@@ -70,10 +70,10 @@ test('feedback before words gives the verdict; the hint follows as a revision', 
   expect(run.owed()).toEqual([]);
 });
 
-test('a complaint after positive feedback gives a hint, but the verdict stays', () => {
+test('words after positive feedback give no hint, even if the judge takes them for a complaint', () => {
   const run = openRun();
   run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
-  expect(run.judgments).toEqual(['t 1 by feedback', 't~1 null by votes: But shorter, please.']);
+  expect(run.judgments).toEqual(['t 1 by feedback']);
 });
 
 test('feedback that agrees with earlier words causes no revision', () => {

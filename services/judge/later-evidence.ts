@@ -56,7 +56,9 @@ export function onWords(
   state.turns.delete(turnId);
   const before = state.judged.get(turnId);
   if (before === undefined) return [];
-  const hints = acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
+  // a judge may take the words for a complaint, but the person said that they like the answer
+  const liked = before.source === 'feedback' && signOf(before) === 1;
+  const hints = liked ? [] : acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
   const votesCount = before.source !== 'feedback' && votes.length >= turn.needs;
   const { score } = votesCount ? tally(votes) : { score: 0 };

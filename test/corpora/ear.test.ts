@@ -2,10 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Judge } from '../../services/judge/judges/judge.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
 import { assistant, turnCompleted, user } from '../../services/judge/testing/events.ts';
+import { sampleAsk } from '../../shared/claw-nano/dialogues/ask.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
+import { createRandom } from '../../shared/policy/model/random.ts';
 import { type Corpus, corpora, type NextMessage, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
+
+/** Different requests that the demo's people may send next. */
+const REQUESTS = 700;
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
@@ -56,4 +61,23 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
     expect(part(taken, ofStyle('sarcastic').length)).toBeLessThanOrEqual(goal.sarcasmAsPraise);
     expect(ofStyle('machine').filter(({ heard }) => heard.vote !== 0 && heard.vote !== null)).toEqual([]);
   });
+});
+
+test('a new request is no complaint about the answer before it', async () => {
+  const random = createRandom('new requests');
+  const requests = new Set<string>();
+  while (requests.size < REQUESTS) requests.add(sampleAsk(random).text);
+  const judge = await createJudge(config);
+  const misheard: string[] = [];
+  for (const [index, request] of [...requests].entries()) {
+    const turn = turnCompleted(`request-${index}`, {
+      messages: [user('Which pan do you recommend?')],
+      answer: assistant('A heavy pan of cast iron.'),
+      next: [user(request)],
+    });
+    const { vote } = await judge.vote(turn.data, 0, new AbortController().signal);
+    if (vote !== 0) misheard.push(request);
+  }
+  await judge.close?.();
+  expect(part(misheard.length, REQUESTS), misheard.join('\n')).toBeLessThan(0.01);
 });
