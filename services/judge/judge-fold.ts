@@ -169,7 +169,7 @@ function recordAnswer(
   const { turnId } = event.data;
   state.turns.set(turnId, turn);
   if (turn.settle !== 'votes' || !isComplete(turn)) return [];
-  return turn.told ? onWords(state, event, turn) : [settleByVotes(state, event, turn, settings)];
+  return turn.told ? onWords(state, event, turn, settings) : [settleByVotes(state, event, turn, settings)];
 }
 
 /** Stores a step of a rewarded session, or settles it if its return and its votes are known. */
@@ -238,7 +238,7 @@ function endVotes(
   { settings, fallback }: { readonly settings: JudgeSettings; readonly fallback: Verdict },
 ): readonly (JudgmentReached | JudgmentRevised)[] {
   const { turnId } = event.data;
-  if (turn.told) return onWords(state, event, turn);
+  if (turn.told) return onWords(state, event, turn, settings);
   if (hasAllVotes(turn)) return [settleByVotes(state, event, turn, settings)];
   const judgment = closeTurn(state, { turnId, turn, event, verdict: fallback });
   if (settings.revises) state.judged.set(turnId, judgedTurnOf(turn, judgment));

@@ -7,6 +7,8 @@ export type JudgeSettings = {
   readonly revises?: boolean;
   /** A closed session sweeps settled turns, too. Absent: only the next settled turn does, as in logs of older versions. */
   readonly sweepsAtClose?: boolean;
+  /** Words after a thumb up give no hint. Absent: they may, as in logs of older versions. */
+  readonly likedGivesNoHint?: boolean;
   /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
   readonly weakVerdict?: number;
 };

@@ -71,9 +71,15 @@ test('feedback before words gives the verdict; the hint follows as a revision', 
 });
 
 test('words after positive feedback give no hint, even if the judge takes them for a complaint', () => {
-  const run = openRun();
+  const run = openRun({ ...rules, likedGivesNoHint: true });
   run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
   expect(run.judgments).toEqual(['t 1 by feedback']);
+});
+
+test('in logs of older versions they give one', () => {
+  const run = openRun();
+  run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
+  expect(run.judgments).toEqual(['t 1 by feedback', 't~1 null by votes: But shorter, please.']);
 });
 
 test('feedback that agrees with earlier words causes no revision', () => {

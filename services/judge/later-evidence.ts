@@ -51,13 +51,14 @@ export function onWords(
   state: JudgeTables,
   event: InputEvent & { readonly data: { readonly turnId: string } },
   turn: OpenTurn,
+  { likedGivesNoHint = false }: JudgeSettings,
 ): readonly JudgmentRevised[] {
   const { turnId } = event.data;
   state.turns.delete(turnId);
   const before = state.judged.get(turnId);
   if (before === undefined) return [];
   // a judge may take the words for a complaint, but the person said that they like the answer
-  const liked = before.source === 'feedback' && signOf(before) === 1;
+  const liked = likedGivesNoHint && before.source === 'feedback' && signOf(before) === 1;
   const hints = liked ? [] : acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
   const votesCount = before.source !== 'feedback' && votes.length >= turn.needs;

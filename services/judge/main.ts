@@ -81,7 +81,14 @@ await service.run(
       judgeFold,
       {
         group: GROUP,
-        settings: { votes, hintVotes, revises: true, sweepsAtClose: true, weakVerdict: config.weakVerdict },
+        settings: {
+          votes,
+          hintVotes,
+          revises: true,
+          sweepsAtClose: true,
+          likedGivesNoHint: true,
+          weakVerdict: config.weakVerdict,
+        },
         owed: enqueueOwed,
         emitted: metrics.count,
       },

@@ -63,7 +63,13 @@ export const theFolds: readonly HistoryFold[] = [
     reads: 'turns',
     writes: 'turns',
     on: (rows, event, at, { votes }) =>
-      judgeFold.on(rows, event, at, { votes, revises: true, sweepsAtClose: true, weakVerdict: 0.25 }),
+      judgeFold.on(rows, event, at, {
+        votes,
+        revises: true,
+        sweepsAtClose: true,
+        likedGivesNoHint: true,
+        weakVerdict: 0.25,
+      }),
   },
   {
     name: 'assemble',
