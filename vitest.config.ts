@@ -36,14 +36,14 @@ class LongestFirst implements TestSequencer {
   }
 }
 
-interface Suite {
+type Suite = {
   readonly name: string;
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
   readonly timeoutMs: number;
   /** Whether each file has a process of its own: 0.3 s of start and imports for each. */
   readonly isolate: boolean;
-}
+};
 
 const project = ({ name, include, exclude = [], timeoutMs, isolate }: Suite) => ({
   test: {

@@ -72,8 +72,19 @@ test('feedback before words gives the verdict; the hint follows as a revision', 
 
 test('words after positive feedback give no hint, even if the judge takes them for a complaint', () => {
   const run = openRun({ ...rules, likedGivesNoHint: true });
-  run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));
-  expect(run.judgments).toEqual(['t 1 by feedback']);
+  run.on(silent('t'), thumb(1), continued('t'));
+  expect(run.owed()).toEqual([]);
+  expect(run.on(voteCast('t', 0, -1, 'But shorter, please.'))).toEqual(['t 1 by feedback']);
+});
+
+test('a thumb up that comes before the votes about the words drops their hint', () => {
+  const run = openRun({ ...rules, likedGivesNoHint: true });
+  run.on(silent('t'), thumb(-1), continued('t'), thumb(1));
+  expect(run.owed()).toEqual(['t/vote/0']);
+  expect(run.on(voteCast('t', 0, -1, 'But shorter, please.'))).toEqual([
+    't -1 by feedback',
+    't~1 1 by feedback',
+  ]);
 });
 
 test('in logs of older versions they give one', () => {

@@ -13,13 +13,13 @@ export const MOST_REVISIONS = 4;
 
 /**
  * A person wrote after their feedback or their actions had settled a turn. The judges are asked about those words:
- * for a hint if there was feedback, else for a verdict too.
+ * for a hint after a thumb down, for a verdict too if there was no feedback, and for nothing after a thumb up.
  */
 export function onContinued(
   { turns, judged }: JudgeTables,
   { data }: TurnContinued & InputEvent,
   at: Position,
-  { votes, hintVotes = 0 }: JudgeSettings,
+  { votes, hintVotes = 0, likedGivesNoHint = false }: JudgeSettings,
 ): readonly JudgmentRevised[] {
   const { turnId, key, session, epoch, settle, adapter } = data;
   const open = turns.get(turnId);
@@ -30,6 +30,7 @@ export function onContinued(
   const before = judged.get(turnId);
   if (open !== undefined || before === undefined || before.continued) return [];
   judged.set(turnId, { ...before, continued: true });
+  if (likedGivesNoHint && isLiked(before)) return [];
   const needs = before.source === 'feedback' && hintVotes > 0 ? 0 : votes;
   turns.set(turnId, {
     key,
@@ -57,9 +58,11 @@ export function onWords(
   state.turns.delete(turnId);
   const before = state.judged.get(turnId);
   if (before === undefined) return [];
-  // a judge may take the words for a complaint, but the person said that they like the answer
-  const liked = likedGivesNoHint && before.source === 'feedback' && signOf(before) === 1;
-  const hints = liked ? [] : acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
+  // the thumb may have come while the judges were asked
+  const hints =
+    likedGivesNoHint && isLiked(before)
+      ? []
+      : acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
   const votesCount = before.source !== 'feedback' && votes.length >= turn.needs;
   const { score } = votesCount ? tally(votes) : { score: 0 };
@@ -103,6 +106,9 @@ export function onLateFeedback(
 
 /** Number of feedback ids that are remembered per turn. */
 const MOST_FEEDBACK = 8;
+
+/** The person said so: a judge that takes their next words for a complaint misheard them. */
+const isLiked = (judged: JudgedTurn): boolean => judged.source === 'feedback' && signOf(judged) === 1;
 
 /** The sign of the current verdict; undefined: none, or a weak one that feedback replaces. */
 const signOf = ({ score, source }: JudgedTurn): number | undefined =>

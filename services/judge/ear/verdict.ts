@@ -12,8 +12,8 @@ const LONGEST_USUAL_COMPLAINT = 120;
 /** Sarcasm begins like praise and goes on. Characters. */
 const LONGEST_PLAIN_PRAISE = 45;
 
-/** What the ear hears in a message, beside its rules. */
-export type InContext = {
+/** A message as the ear and the rules read it. */
+export type MessageRead = {
   readonly heard: Heard;
   /** the verdict of the rules on the same words */
   readonly bySignals: -1 | 0 | 1;
@@ -22,7 +22,7 @@ export type InContext = {
 };
 
 /** The verdict; 0 if the ear is unsure. */
-export function verdictOfEar({ heard, bySignals, length }: InContext, thresholds: Thresholds): -1 | 0 | 1 {
+export function verdictOfEar({ heard, bySignals, length }: MessageRead, thresholds: Thresholds): -1 | 0 | 1 {
   const { bad, good } = heard;
   const usual = length <= LONGEST_USUAL_COMPLAINT ? thresholds.bad : thresholds.badInLongText;
   if (bad >= (bySignals === -1 ? thresholds.badWithRule : usual)) return -1;

@@ -40,8 +40,8 @@ export function listen(turn: Turn, { model, thresholds }: Ear = shippedEar()): S
   const evidence = lexicalEvidence(words);
   const answer = contentText(bounded.answer?.content).trimEnd();
   const length = nextTexts.reduce((sum, text) => sum + text.length, 0);
-  const inContext = { heard, bySignals: weigh(evidence), length };
-  const vote = isReply(answer, words) ? 0 : verdictOfEar(inContext, thresholds);
+  const read = { heard, bySignals: weigh(evidence), length };
+  const vote = isReply(answer, words) ? 0 : verdictOfEar(read, thresholds);
   const hasEvidence = evidence.length > 0;
   if (vote === 0 && !hasEvidence && bySignals.vote !== 0) return bySignals;
   const text = [describe(heard), ...(hasEvidence ? [bySignals.text] : [])].join('\n');
