@@ -19,7 +19,7 @@ const MOST_TRAITS = 36_000;
 
 /**
  * `kind` is set by cross-validation on the training messages: four in five complaints with a heard wish have no wrong
- * one. The others are set by hand on every second message of two corpora by other authors, and checked on the rest: 97
+ * one. The others are set by hand on every second message of two corpora by other authors, and checked on the rest: 96
  * in 100 messages rated as complaints are complaints. The training messages cannot set them, because half of those
  * are meant to mislead, which a person's next message hardly ever is.
  */
