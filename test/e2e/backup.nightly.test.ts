@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askerOf } from './harness/asker.ts';
 import { chatAndReact } from './harness/chat-and-react.ts';
 import { startChatting } from './harness/chatting.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloop.ts';
 import { loopOnFolder } from './harness/loop-on-folder.ts';
+import { runCommand } from './harness/run-command.ts';
 
 const flags = ['--collector-batch-size', '4'];
 
@@ -27,28 +28,12 @@ describe('a deployment that is lost, and its backup', () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  const asker = (loop: ClawLoop) => {
-    const client = new OpenAI({ baseURL: `${loop.url}/v1`, apiKey: key, maxRetries: 0 });
-    return async (messages: OpenAI.ChatCompletionMessageParam[]): Promise<string> => {
-      const completion = await client.chat.completions.create({
-        model: 'clawloop',
-        messages,
-        max_tokens: 160,
-      });
-      return completion.choices[0]?.message.content ?? '';
-    };
-  };
-  const run = async (...argv: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await clawloop(argv);
-    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${stderr}${stdout}`);
-    return stdout;
-  };
   const headOf = async (folder: string): Promise<number> =>
-    Number(/^v(\d+) .* head /m.exec(await run('policy', 'list', '--data-folder', folder))?.[1]);
+    Number(/^v(\d+) .* head /m.exec(await runCommand('policy', 'list', '--data-folder', folder))?.[1]);
   const untilTrained = (loop: ClawLoop, after: number) =>
     until(`a version after v${after}`, async () => (await headOf(loop.dataFolder)) > after, 150_000);
   const digests = async (folder: string): Promise<readonly string[]> =>
-    (await run('replay', '--data-folder', folder)).split('\n').filter((line) => /\bv\d+\b/.test(line));
+    (await runCommand('replay', '--data-folder', folder)).split('\n').filter((line) => /\bv\d+\b/.test(line));
   /** Inode and time of each file of the checkpoints in the backup. */
   const storedCheckpoints = async (): Promise<Readonly<Record<string, string>>> => {
     const entries = await readdir(join(backup, 'checkpoints'), { recursive: true, withFileTypes: true });
@@ -61,7 +46,7 @@ describe('a deployment that is lost, and its backup', () => {
   };
 
   test('a backup is made while people chat, and a second one copies no checkpoint again', async () => {
-    const ask = asker(on.loop);
+    const ask = askerOf(on.loop.url, key);
     await chatAndReact(ask);
     await untilTrained(on.loop, 0);
     const people = await startChatting(ask);
@@ -87,12 +72,12 @@ describe('a deployment that is lost, and its backup', () => {
     const original = await digests(on.folder);
     expect(original).not.toEqual([]);
     const folder = join(place, 'elsewhere', 'data');
-    expect(await run('restore', backup, '--data-folder', folder)).toMatch(
+    expect(await runCommand('restore', backup, '--data-folder', folder)).toMatch(
       /^restored 0002-[\s\S]*^balances$/m,
     );
     expect(await digests(folder)).toEqual(original);
     expect(await headOf(folder)).toBe(1);
-    expect(await run('audit', '--deep', '--data-folder', folder)).toContain('differences: 0');
+    expect(await runCommand('audit', '--deep', '--data-folder', folder)).toContain('differences: 0');
   });
 
   test('chat goes on there with the same access key and version, and learning continues', async () => {
@@ -102,15 +87,17 @@ describe('a deployment that is lost, and its backup', () => {
     const models = await fetch(`${restored.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
     expect(await models.text()).toContain('clawloop@v1');
     const head = await headOf(restored.dataFolder);
-    await chatAndReact(asker(restored));
+    await chatAndReact(askerOf(restored.url, key));
     await untilTrained(restored, head);
-    expect(await run('audit', '--data-folder', restored.dataFolder)).toContain('balances');
+    expect(await runCommand('audit', '--data-folder', restored.dataFolder)).toContain('balances');
   });
 
   test('an earlier point is restored too, but never over other data', async () => {
     const folder = join(place, 'earlier');
     await mkdir(folder);
-    expect(await run('restore', backup, '--point', '1', '--data-folder', folder)).toContain('balances');
+    expect(await runCommand('restore', backup, '--point', '1', '--data-folder', folder)).toContain(
+      'balances',
+    );
     const again = await clawloop(['restore', backup, '--data-folder', folder]);
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is not empty') });
   });

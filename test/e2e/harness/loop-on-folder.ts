@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { type ClawLoop, clawloop, startClawLoop } from './clawloop.ts';
+import { type ClawLoop, startClawLoop } from './clawloop.ts';
+import { runCommand } from './run-command.ts';
 
 export type LoopOnFolder = {
   readonly folder: string;
@@ -23,11 +24,7 @@ export function loopOnFolder(flags?: readonly string[]): LoopOnFolder {
     on.loop = await startClawLoop(on.folder, more);
     return on.loop;
   };
-  on.run = async (...argv) => {
-    const { code, stdout, stderr } = await clawloop([...argv, '--data-folder', on.folder]);
-    if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${stderr}${stdout}`);
-    return stdout;
-  };
+  on.run = (...argv) => runCommand(...argv, '--data-folder', on.folder);
   beforeAll(async () => {
     on.folder = await mkdtemp(join(tmpdir(), 'clawloop-loop-'));
     if (flags !== undefined) await on.start(...flags);

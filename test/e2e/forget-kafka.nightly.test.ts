@@ -12,6 +12,7 @@ import { type ClawLoop, clawloop, startClawLoop, until } from './harness/clawloo
 import { findWordsInFiles } from './harness/find-words.ts';
 import { findWordsInSegments, readEveryRecord } from './harness/find-words-in-kafka.ts';
 import { annas, berts, planting, tokensOnlyIn } from './harness/plant-words.ts';
+import { runCommand } from './harness/run-command.ts';
 
 // Words of one person are planted through all services, erased, and searched in every record of Kafka, in every byte of
 // the broker's and the services' folders, and on Redis.
@@ -49,11 +50,6 @@ describeWithKafka(
           '3',
         ]);
       };
-      const run = async (...argv: readonly string[]): Promise<string> => {
-        const { code, stdout, stderr } = await clawloop(argv);
-        if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}: ${stderr}${stdout}`);
-        return stdout;
-      };
       const forget = (...argv: readonly string[]) =>
         clawloop(['forget', ...argv, '--yes', ...on('a.'), ...queue()]);
       const killed = (argv: readonly string[], isDue: () => Promise<boolean>) =>
@@ -76,7 +72,7 @@ describeWithKafka(
         admin = connectTo({ brokers: kafka().brokers }).kafka.admin();
         await admin.connect();
         answers = new Redis(redis().url);
-        key = (await run('keys', 'create', 'ann', ...on('a.'))).split('\n')[0]!;
+        key = (await runCommand('keys', 'create', 'ann', ...on('a.'))).split('\n')[0]!;
         await startOn('a.');
       });
       afterAll(async () => {
@@ -88,7 +84,7 @@ describeWithKafka(
 
       test('words pass through all services', async () => {
         await plantWords();
-        const hasVersion = async () => /^v1 .* head /m.test(await run('policy', 'list', ...on('a.')));
+        const hasVersion = async () => /^v1 .* head /m.test(await runCommand('policy', 'list', ...on('a.')));
         await until('a version', hasVersion, 300_000);
         await plantOpen();
         expect(await storedAnswers()).toBeGreaterThan(0);
@@ -97,7 +93,7 @@ describeWithKafka(
       test('what may still train is withdrawn, and running services are noticed', async () => {
         const beside = await forget('anna', '--into-prefix', 'b.');
         expect(beside).toMatchObject({ code: 1, stdout: expect.stringContaining('is not erased yet') });
-        const dry = () => run('forget', 'anna', '--dry-run', ...on('a.'), ...queue());
+        const dry = () => runCommand('forget', 'anna', '--dry-run', ...on('a.'), ...queue());
         await until('nothing is open', async () => !(await dry()).includes('FIRST'));
         expect(await dry()).toMatch(
           /records interaction\.completed[\s\S]*entries of stored answers on Redis/,
@@ -110,7 +106,7 @@ describeWithKafka(
         const segments = await findWordsInSegments(broker, annas);
         expect(new Set(segments.map(({ word }) => word))).toEqual(new Set(annas));
         const recordsOf = (session: string) =>
-          run('topics', 'tail', 'conversations', '--session', session, '--json', ...on('a.'));
+          runCommand('topics', 'tail', 'conversations', '--session', session, '--json', ...on('a.'));
         tokens = tokensOnlyIn(await recordsOf('anna'), await recordsOf('bert'));
         expect(tokens.length).toBeGreaterThan(0);
         const aside = { session: 'anna', text: 'a zanzibarquokka that serving set aside' };
@@ -118,7 +114,7 @@ describeWithKafka(
         const line = { level: 50, msg: 'How do I pack for Zanzibar with a zanzibarquokka?' };
         await appendFile(join(folder, 'logs', 'serving.log'), `${JSON.stringify(line)}\n`);
         expect(await findWordsInFiles(folder, annas)).toHaveLength(2);
-        await writeFile(join(place, 'heads.json'), await run('audit', '--json', ...on('a.')));
+        await writeFile(join(place, 'heads.json'), await runCommand('audit', '--json', ...on('a.')));
       });
 
       test('nothing is erased without a prefix of its own, and nothing is deleted without a copy', async () => {
@@ -126,7 +122,7 @@ describeWithKafka(
           code: 1,
           stdout: expect.stringContaining('nothing was erased: records on Kafka cannot be rewritten'),
         });
-        await run('audit', ...on('other.'));
+        await runCommand('audit', ...on('other.'));
         for (const [prefix, why] of [
           ['a.', 'is the prefix of the log'],
           ['other.', 'hold another log'],
@@ -149,11 +145,13 @@ describeWithKafka(
           code: 2,
           stderr: expect.stringContaining('has not finished'),
         });
-        expect(await run('audit', '--heads', join(place, 'heads.json'), ...on('a.'))).toContain('balances');
+        expect(await runCommand('audit', '--heads', join(place, 'heads.json'), ...on('a.'))).toContain(
+          'balances',
+        );
         const isNamed = async () =>
           (await admin.fetchTopicOffsets('b.meta').catch(() => [])).some(({ high }) => high === '2');
         expect((await killed([...argv, ...on('a.'), ...queue()], isNamed)).code).toBe(1);
-        expect(await run(...argv, ...on('a.'), ...queue())).toMatch(
+        expect(await runCommand(...argv, ...on('a.'), ...queue())).toMatch(
           /^(erased: \d+ records|the topics of b\. have the log)[\s\S]*^LEARNED +default learned from the words in v1/m,
         );
       });
@@ -194,10 +192,12 @@ describeWithKafka(
       });
 
       test('the audit names the erasure and balances, and replay says why it cannot repeat a version', async () => {
-        expect(await run('audit', '--heads', join(place, 'heads.json'), ...on('b.'))).toMatch(
+        expect(await runCommand('audit', '--heads', join(place, 'heads.json'), ...on('b.'))).toMatch(
           /^erased on 2\S+ by .+: \d+ records and \d+ rows of session anna \(asked by mail\)$[\s\S]*^balances$/m,
         );
-        expect(await run('replay', ...on('b.'))).toMatch(/v1 +not covered: The words of \S+ were erased at/);
+        expect(await runCommand('replay', ...on('b.'))).toMatch(
+          /v1 +not covered: The words of \S+ were erased at/,
+        );
         const deep = await clawloop(['audit', '--deep', ...on('b.')]);
         expect(deep).toMatchObject({
           code: 2,
@@ -207,14 +207,14 @@ describeWithKafka(
 
       test('the services go on with the new prefix', async () => {
         await startOn('b.');
-        const before = await run('turns', 'list', '--json', '-n', '1000', ...on('b.'));
+        const before = await runCommand('turns', 'list', '--json', '-n', '1000', ...on('b.'));
         await chat('anna', 'How do I pack for Rome again?', 'Perfect, thanks!');
         await until('the folds go on', async () => {
-          const now = await run('turns', 'list', '--json', '-n', '1000', ...on('b.'));
+          const now = await runCommand('turns', 'list', '--json', '-n', '1000', ...on('b.'));
           return now.split('\n').length > before.split('\n').length;
         });
-        expect(await run('turns', 'list', ...on('b.'))).toContain('[words erased]');
-        expect(await run('audit', ...on('b.'))).toContain('balances');
+        expect(await runCommand('turns', 'list', ...on('b.'))).toContain('[words erased]');
+        expect(await runCommand('audit', ...on('b.'))).toContain('balances');
         expect(await loop!.stop()).toBe(0);
       });
     });
