@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Judge } from '../../services/judge/judges/judge.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createJudge } from '../../services/judge/judges/judges.ts';
 import { assistant, turnCompleted, user } from '../../services/judge/testing/events.ts';
 import { sampleAsk } from '../../shared/claw-nano/dialogues/ask.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
 import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
-import { type Corpus, corpora, type NextMessage, readNextMessages } from './next-messages.ts';
+import { type Corpus, corpora, type NextMessage, plainCorpus, readNextMessages } from './next-messages.ts';
 import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts';
 
 /** Different requests that the demo's people may send next. */
@@ -21,25 +20,29 @@ const goals = {
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
 
+/** What the judge that comes with claw-nano makes of each message. */
+async function scoresBy(messages: readonly NextMessage[]): Promise<readonly Scored[]> {
+  const judge = await createJudge(config);
+  const scored: Scored[] = [];
+  for (const [index, message] of messages.entries()) {
+    const turn = turnCompleted(`turn-${index}`, {
+      messages: [user(message.request)],
+      answer: assistant(message.answer),
+      next: [user(message.text)],
+    });
+    scored.push({ message, heard: await judge.vote(turn.data, 0, new AbortController().signal) });
+  }
+  await judge.close?.();
+  return scored;
+}
+
 describe.each(corpora)('%s, which trained nothing', (corpus) => {
   const goal = goals[corpus];
-  let judge: Judge;
   let scored: readonly Scored[];
   beforeAll(async () => {
-    judge = await createJudge(config);
-    const all: Scored[] = [];
-    for (const [index, message] of readNextMessages(corpus).entries()) {
-      const turn = turnCompleted(`turn-${index}`, {
-        messages: [user(message.request)],
-        answer: assistant(message.answer),
-        next: [user(message.text)],
-      });
-      all.push({ message, heard: await judge.vote(turn.data, 0, new AbortController().signal) });
-    }
-    scored = all;
+    scored = await scoresBy(readNextMessages(corpus));
     console.log(scoreTable(scored));
   });
-  afterAll(async () => judge?.close?.());
   const ofStyle = (...styles: readonly string[]) =>
     scored.filter(({ message }) => styles.includes(message.style));
 
@@ -63,21 +66,33 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
   });
 });
 
+/** Largest share of messages that say nothing about the answer and get a verdict, and a hint. */
+const MISHEARD = 0.06;
+const MISHEARD_HINTS = 0.02;
+
+test('what says nothing about the answer hardly ever gets a verdict', async () => {
+  const scored = await scoresBy(readNextMessages(plainCorpus));
+  const misheard = scored.filter(({ heard }) => heard.vote !== 0);
+  const praised = misheard.filter(({ heard }) => heard.vote === 1);
+  const hinted = misheard.filter(({ heard }) => heard.hint !== undefined);
+  console.log(scoreTable(misheard));
+  const said = misheard.map(({ message, heard }) => `${heard.vote} ${message.text} ${heard.hint ?? ''}`);
+  expect(part(misheard.length, scored.length), said.join('\n')).toBeLessThan(MISHEARD);
+  expect(part(hinted.length, scored.length)).toBeLessThan(MISHEARD_HINTS);
+  expect(praised.length).toBeLessThanOrEqual(1);
+});
+
 test('a new request is no complaint about the answer before it', async () => {
   const random = createRandom('new requests');
   const requests = new Set<string>();
   while (requests.size < REQUESTS) requests.add(sampleAsk(random).text);
-  const judge = await createJudge(config);
-  const misheard: string[] = [];
-  for (const [index, request] of [...requests].entries()) {
-    const turn = turnCompleted(`request-${index}`, {
-      messages: [user('Which pan do you recommend?')],
-      answer: assistant('A heavy pan of cast iron.'),
-      next: [user(request)],
-    });
-    const { vote } = await judge.vote(turn.data, 0, new AbortController().signal);
-    if (vote !== 0) misheard.push(request);
-  }
-  await judge.close?.();
+  const scored = await scoresBy(
+    [...requests].map((text) => ({
+      ...{ lang: 'en', style: 'task', label: 'neither', wish: [], text },
+      request: 'Which pan do you recommend?',
+      answer: 'A heavy pan of cast iron.',
+    })),
+  );
+  const misheard = scored.filter(({ heard }) => heard.vote !== 0).map(({ message }) => message.text);
   expect(part(misheard.length, REQUESTS), misheard.join('\n')).toBeLessThan(0.01);
 });

@@ -8,7 +8,18 @@ const wish = z.union([z.enum(wishKinds), z.literal('other')]);
 
 const row = z.object({
   lang: z.enum(['en', 'en-nonnative', 'de', 'es', 'zh', 'fr', 'pt', 'ja']),
-  style: z.enum(['direct', 'indirect', 'sarcastic', 'polite', 'terse', 'task', 'question', 'machine']),
+  style: z.enum([
+    'direct',
+    'indirect',
+    'sarcastic',
+    'polite',
+    'terse',
+    'task',
+    'question',
+    'info',
+    'agent',
+    'machine',
+  ]),
   label: z.enum(['good', 'bad', 'neither']),
   /** kinds that are all right for what the person asks for; none where they ask for nothing */
   wish: z.string().transform((text) => (text === '-' ? [] : text.split('/').map((kind) => wish.parse(kind)))),
@@ -23,9 +34,15 @@ export type NextMessage = z.output<typeof row>;
 /** Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. */
 export const corpora = ['next-messages', 'harder-messages'] as const;
 export type Corpus = (typeof corpora)[number];
+/**
+ * By a third author: messages that say nothing about an answer. New requests, questions, what people tell of
+ * themselves, also of their troubles, and what they say to agents.
+ */
+export const plainCorpus = 'plain-messages';
+export const allCorpora = [...corpora, plainCorpus] as const;
 
 /** One line per message, fields between tabs, `\n` for a line's end within a field. Throws on a bad row. */
-export function readNextMessages(corpus: Corpus): readonly NextMessage[] {
+export function readNextMessages(corpus: (typeof allCorpora)[number]): readonly NextMessage[] {
   const file = new URL(`${corpus}.tsv`, import.meta.url);
   const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
   if (header !== columns.join('\t')) throw new Error(`the columns are ${columns.join(', ')}`);

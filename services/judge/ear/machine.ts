@@ -5,7 +5,7 @@ const agent = 'assistant|agent|sub-?agent|model|bot|expert|reviewer|judge|classi
 
 /** Phrases that programs write to a model and people hardly ever write to their assistant. */
 const cues: readonly RegExp[] = [
-  /^\s*[[{<]/,
+  /^\s*[[{<【［〔]/,
   /^\s*(?:system|context|important|caveat|reminder|heartbeat|webhook|notification|event|task|instructions?)\s?:/i,
   new RegExp(`\\byou are (?:an?|the) (?:[\\w-]+ ){0,3}(?:${agent})s?\\b`, 'i'),
   /^\s*(?:your (?:task|job|role) is|act as|you (?:will be|are) given|you must not|given the (?:conversation|following))\b/i,
