@@ -26,6 +26,8 @@ export type Person = {
   readonly requests: number;
   /** share of wrong verdicts */
   readonly wrong: number;
+  /** says something about a right answer; otherwise goes on with a message that says nothing about it */
+  readonly praises: boolean;
   /** also rejects answers without the requested content */
   readonly wantsContent: boolean;
   /** the result of a tool precedes each answer */
@@ -41,6 +43,7 @@ const person = (voice: Voice, taste: Taste, traits: Traits): Person => ({
   measured: [taste],
   requests: 1,
   wrong: 0,
+  praises: true,
   wantsContent: false,
   usesTools: false,
   ...traits,
@@ -112,6 +115,7 @@ const difficult: readonly Person[] = [
   person(direct, matterOfFact, { name: 'long chats', requests: 6 }),
   person(direct, matterOfFact, { name: 'uses tools', usesTools: true }),
   person(direct, matterOfFact, { name: 'is wrong now and then', wrong: 0.12 }),
+  person(direct, matterOfFact, { name: 'never praises', praises: false, requests: 3 }),
   person(direct, oneSentence, { name: 'wants content too', wantsContent: true }),
 ];
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { contentText } from '../../shared/chat/message.ts';
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
+import { plainCorpus, readNextMessages } from '../corpora/next-messages.ts';
 import { people, type Way } from './people.ts';
 import { stretches } from './run-person.ts';
 import { holdSession } from './session.ts';
@@ -8,6 +9,8 @@ import { bareList, matterOfFact } from './tastes.ts';
 
 const GOOD = 'Take good shoes and a map.';
 const BAD = 'Hello! Take good shoes.';
+
+const plainTexts = readNextMessages(plainCorpus).map(({ text }) => text);
 
 const who = (way: Way) => people.find((one) => one.way === way)!;
 
@@ -34,6 +37,12 @@ test('a person with words complains until the answer fits, and also sends the la
   ]);
   expect(asked.length).toBe(3);
   expect(last.length).toBe(5);
+});
+
+test('a person who never praises goes on with other words', async () => {
+  const { reactions, last } = await talk(people.find(({ praises }) => !praises)!, [BAD, GOOD]);
+  expect(reactions).toEqual([{ id: '1', meant: 'bad', fault: 'greeting' }]);
+  expect(plainTexts).toContain(last.at(-1));
 });
 
 test('a person with thumbs rates every answer, including the last, and says nothing', async () => {

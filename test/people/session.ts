@@ -3,6 +3,7 @@ import { chance, pick, type Random } from '../../shared/claw-nano/dialogues/choo
 import type { ChatMessage } from '../../shared/events/chat-message.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { factsNamed } from '../bench/learning/evaluate.ts';
+import { plainCorpus, readNextMessages } from '../corpora/next-messages.ts';
 import type { Person } from './people.ts';
 import type { Fault } from './voices/voice.ts';
 
@@ -54,7 +55,7 @@ export async function holdSession(
       };
       const answered = [...messages, { role: 'assistant', content: answer.text } as const];
       if (person.way === 'words') {
-        reactions.push(reaction);
+        if (!met || person.praises) reactions.push(reaction);
         messages = [...answered, { role: 'user', content: words(person, session, reaction, random) }];
         if (!last) continue;
         // the loop sees the person's words only when they are sent
@@ -96,10 +97,24 @@ function faultsOf({ wantsContent, taste }: Person, session: number, ask: Ask, an
   return isEmpty ? (['content', ...faults] as const) : faults;
 }
 
+let plain: readonly string[] | undefined;
+/** English messages that say nothing about an answer. */
+const plainWords = (): readonly string[] => {
+  plain ??= readNextMessages(plainCorpus)
+    .filter(({ lang }) => lang === 'en')
+    .map(({ text }) => text);
+  return plain;
+};
+
 /** A mistaken complaint is about any fault of the voice. */
-function words({ voice }: Person, session: number, { meant, fault }: Reaction, random: Random): string {
+function words(
+  { voice, praises }: Person,
+  session: number,
+  { meant, fault }: Reaction,
+  random: Random,
+): string {
   const { praise, complaints } = voice(session);
-  if (meant === 'good') return pick(random, praise);
+  if (meant === 'good') return pick(random, praises ? praise : plainWords());
   return pick(random, (fault && complaints[fault]) ?? Object.values(complaints).flat());
 }
 
