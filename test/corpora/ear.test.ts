@@ -15,6 +15,7 @@ const REQUESTS = 700;
 const goals = {
   'next-messages': { precision: 0.97, direct: 0.8, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.94, direct: 0.8, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'mixed-messages': { precision: 0.85, direct: 0.8, indirect: 0.45, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
@@ -61,14 +62,14 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
 
   test('no sarcasm is praise, no machine-written prompt a verdict', () => {
     const taken = ofStyle('sarcastic').filter(({ heard }) => heard.vote === 1).length;
-    expect(part(taken, ofStyle('sarcastic').length)).toBeLessThanOrEqual(goal.sarcasmAsPraise);
+    expect(part(taken, ofStyle('sarcastic').length) ?? 0).toBeLessThanOrEqual(goal.sarcasmAsPraise);
     expect(ofStyle('machine').filter(({ heard }) => heard.vote !== 0 && heard.vote !== null)).toEqual([]);
   });
 });
 
 /** Largest share of messages that say nothing about the answer and get a verdict, and a hint. */
 const MISHEARD = 0.06;
-const MISHEARD_HINTS = 0.02;
+const MISHEARD_HINTS = 0.03;
 
 test('what says nothing about the answer hardly ever gets a verdict', async () => {
   const scored = await scoresBy(readNextMessages(plainCorpus));

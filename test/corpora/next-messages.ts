@@ -31,8 +31,11 @@ const row = z.object({
 /** What somebody wrote after an answer, with a label by hand. */
 export type NextMessage = z.output<typeof row>;
 
-/** Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. */
-export const corpora = ['next-messages', 'harder-messages'] as const;
+/**
+ * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In
+ * `mixed-messages`, most messages say nothing about the answer, as in a person's chats.
+ */
+export const corpora = ['next-messages', 'harder-messages', 'mixed-messages'] as const;
 export type Corpus = (typeof corpora)[number];
 /**
  * By a third author: messages that say nothing about an answer. New requests, questions, what people tell of
