@@ -38,7 +38,7 @@ export type NextMessage = z.output<typeof row>;
 export const corpora = ['next-messages', 'harder-messages', 'mixed-messages'] as const;
 export type Corpus = (typeof corpora)[number];
 /**
- * By a third author: messages that say nothing about an answer. New requests, questions, what people tell of
+ * By another author: messages that say nothing about an answer. New requests, questions, what people tell of
  * themselves, also of their troubles, and what they say to agents.
  */
 export const plainCorpus = 'plain-messages';

@@ -59,13 +59,15 @@ export function readEar(folder = earFolder): Ear {
   return { model: modelOf(card, traits, small), thresholds: card.thresholds, digest };
 }
 
-/** The model from its two files. */
-export const modelOf = (
+/** The model from its two files. Loops, since `from` and `map` would hold a number object per weight for a while. */
+export function modelOf(
   { scales, bias }: Pick<EarCard, 'scales' | 'bias'>,
   traits: Uint32Array,
   small: Int8Array,
-): EarModel => ({
-  rows: new Map([...traits].map((trait, row) => [trait, row])),
-  weights: Float32Array.from(small, (value, at) => value * scales[at % COLUMNS]!),
-  bias: Float32Array.from(bias),
-});
+): EarModel {
+  const rows = new Map<number, number>();
+  for (let row = 0; row < traits.length; row += 1) rows.set(traits[row]!, row);
+  const weights = new Float32Array(small.length);
+  for (let at = 0; at < small.length; at += 1) weights[at] = small[at]! * scales[at % COLUMNS]!;
+  return { rows, weights, bias: Float32Array.from(bias) };
+}
