@@ -89,9 +89,13 @@ test('a new request is no complaint about the answer before it', async () => {
   while (requests.size < REQUESTS) requests.add(sampleAsk(random).text);
   const scored = await scoresBy(
     [...requests].map((text) => ({
-      ...{ lang: 'en', style: 'task', label: 'neither', wish: [], text },
+      lang: 'en',
+      style: 'task',
+      label: 'neither',
+      wish: [],
       request: 'Which pan do you recommend?',
       answer: 'A heavy pan of cast iron.',
+      text,
     })),
   );
   const misheard = scored.filter(({ heard }) => heard.vote !== 0).map(({ message }) => message.text);

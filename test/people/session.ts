@@ -97,14 +97,10 @@ function faultsOf({ wantsContent, taste }: Person, session: number, ask: Ask, an
   return isEmpty ? (['content', ...faults] as const) : faults;
 }
 
-let plain: readonly string[] | undefined;
 /** English messages that say nothing about an answer. */
-const plainWords = (): readonly string[] => {
-  plain ??= readNextMessages(plainCorpus)
-    .filter(({ lang }) => lang === 'en')
-    .map(({ text }) => text);
-  return plain;
-};
+const plainWords = readNextMessages(plainCorpus)
+  .filter(({ lang }) => lang === 'en')
+  .map(({ text }) => text);
 
 /** A mistaken complaint is about any fault of the voice. */
 function words(
@@ -114,7 +110,7 @@ function words(
   random: Random,
 ): string {
   const { praise, complaints } = voice(session);
-  if (meant === 'good') return pick(random, praises ? praise : plainWords());
+  if (meant === 'good') return pick(random, praises ? praise : plainWords);
   return pick(random, (fault && complaints[fault]) ?? Object.values(complaints).flat());
 }
 

@@ -6,6 +6,8 @@ import { type Scrape, scrape } from '../e2e/wiring/scrape.ts';
 import { type Memory, memoryOf } from './memory.ts';
 import { createTalker } from './talk.ts';
 
+const collectGarbage = new URL('collect-garbage.ts', import.meta.url).href;
+
 export type SoakOptions = {
   readonly requests: number;
   readonly steps: number;
@@ -60,7 +62,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const begun = performance.now();
   try {
     const flags = ['--trainer-health-port', String(trainerPort), ...(options.flags ?? [])];
-    const loop = await startClawLoop(folder, flags);
+    const loop = await startClawLoop(folder, flags, { NODE_OPTIONS: `--import=${collectGarbage}` });
     const readings: Reading[] = [];
     const failures: string[] = [];
     const versions: number[] = [];

@@ -5,23 +5,22 @@ import { growthOf } from './trend.ts';
 /**
  * Level: what must not grow over the second half of the run, when the versions that serving keeps, its caches
  * and the optimizer's moments are all there, and most lengths were seen. Tensors do not grow at all. Buffers
- * that JavaScript holds grow by less than `buffersMib` along the median slope: an adapter of claw-nano with its
- * moments, kept at each step, would be 25 MiB per step. A short run may end before V8 collects any; after 64 MiB of new
- * buffers it does. The memory of a whole process is bound more loosely, since
+ * that JavaScript holds grow by less than 8 MiB along the median slope: an adapter of claw-nano with its
+ * moments, kept at each step, would be 25. The memory of a whole process is bound more loosely, since
  * TensorFlow keeps what oneDNN made for the latest thousand shapes (docs/operate/serving.md): it grows by tens
  * of MiB with a length that was not seen before, and a short run meets many.
  */
+const BUFFERS_MIB = 8;
+
 export type Soak = {
   readonly requests: number;
   readonly steps: number;
   /** by how much the memory of a process may grow over the second half, MiB */
   readonly heldMib: number;
-  /** the same for the buffers of JavaScript in serving and trainer, MiB */
-  readonly buffersMib: number;
 };
 
 /** Expects that requests beside steps of claw-nano neither fail nor leave anything behind; a third of the steps is served. */
-export async function staysLevel({ requests, steps, heldMib, buffersMib }: Soak): Promise<void> {
+export async function staysLevel({ requests, steps, heldMib }: Soak): Promise<void> {
   const { readings, ...report } = await runSoak({
     requests,
     steps,
@@ -41,7 +40,7 @@ export async function staysLevel({ requests, steps, heldMib, buffersMib }: Soak)
   for (const side of ['serving', 'trainer'] as const) {
     expect(growthOf(late.map(({ tensors }) => tensors[side])), `tensors of ${side}`).toBe(0);
     const buffers = growthOf(late.map(({ external }) => external[side]));
-    expect(buffers, `buffers of ${side}, MiB`).toBeLessThan(buffersMib);
+    expect(buffers, `buffers of ${side}, MiB`).toBeLessThan(BUFFERS_MIB);
   }
   for (const [name, size] of Object.entries(held))
     expect(size, `memory of ${name}, MiB`).toBeLessThan(heldMib);

@@ -74,9 +74,13 @@ export async function until<Result>(
 
 /**
  * `clawloop up` on free ports and the given data folder; resolves when serving is ready. The console runs only if a
- * flag of the console is given.
+ * flag of the console is given. `environment` is added to this process's own.
  */
-export async function startClawLoop(dataFolder: string, flags: readonly string[] = []): Promise<ClawLoop> {
+export async function startClawLoop(
+  dataFolder: string,
+  flags: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ClawLoop> {
   const [port, ...health] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const ports = ['collector', 'judge', 'trainer'].flatMap((name, index) => [
     `--${name}-health-port`,
@@ -94,7 +98,7 @@ export async function startClawLoop(dataFolder: string, flags: readonly string[]
       ...flags,
     ],
     // the channel ends it with a test process that is killed
-    { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] },
+    { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...environment } },
   );
   let text = '';
   child.stdout!.on('data', (chunk: Buffer) => (text += chunk.toString()));
