@@ -16,6 +16,7 @@ const goals = {
   'next-messages': { precision: 0.97, direct: 0.8, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.94, direct: 0.8, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
   'mixed-messages': { precision: 0.85, direct: 0.8, indirect: 0.45, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'everyday-messages': { precision: 0.85, direct: 0.8, indirect: 0.45, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });

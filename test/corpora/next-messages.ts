@@ -33,9 +33,9 @@ export type NextMessage = z.output<typeof row>;
 
 /**
  * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In
- * `mixed-messages`, most messages say nothing about the answer, as in a person's chats.
+ * `mixed-messages` and `everyday-messages`, most messages say nothing about the answer, as in a person's chats.
  */
-export const corpora = ['next-messages', 'harder-messages', 'mixed-messages'] as const;
+export const corpora = ['next-messages', 'harder-messages', 'mixed-messages', 'everyday-messages'] as const;
 export type Corpus = (typeof corpora)[number];
 /**
  * By another author: messages that say nothing about an answer. New requests, questions, what people tell of
