@@ -32,10 +32,17 @@ const row = z.object({
 export type NextMessage = z.output<typeof row>;
 
 /**
- * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In
- * `mixed-messages` and `everyday-messages`, most messages say nothing about the answer, as in a person's chats.
+ * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In the
+ * others, most messages say nothing about the answer, as in a person's chats; in `uncommon-messages` they are by people
+ * of uncommon trades and walks of life.
  */
-export const corpora = ['next-messages', 'harder-messages', 'mixed-messages', 'everyday-messages'] as const;
+export const corpora = [
+  'next-messages',
+  'harder-messages',
+  'mixed-messages',
+  'everyday-messages',
+  'uncommon-messages',
+] as const;
 export type Corpus = (typeof corpora)[number];
 /**
  * By another author: messages that say nothing about an answer. New requests, questions, what people tell of

@@ -10,6 +10,7 @@ test.each([
   '[hourly check] Too many open tickets.',
   'The previous attempt failed. Try again without lists.',
   'You are working in the repository at /srv/api. Keep the table short.',
+  'Result of calling the Read tool:\n1\t{\n2\t  "private": true\n3\t}',
   'No prose, only paths: your final message is all that is returned.',
 ])('written by a program: %s', (words) => {
   expect(isOfMachine(words)).toBe(true);
@@ -21,6 +22,7 @@ test.each([
   'No, I asked for one sentence.',
   'Reply in German please.',
   'I have no session today, thanks.',
+  'You called the Read tool again instead of answering.',
   'You are working on my nerves.',
   'Your last answer was too long.',
 ])('written by a person: %s', (words) => {

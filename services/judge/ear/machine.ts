@@ -12,6 +12,7 @@ const cues: readonly RegExp[] = [
   /\bthe user(?:'s)?\b|\buser (?:has|have) (?:approved|rejected|not)\b/i,
   /\b(?:sub-?agents?|heartbeat|compaction|cron ?jobs?|webhooks?|hooks?|plan mode|token limit|context window|payload|stderr|stdout|traceback)\b/i,
   /\btool (?:use|calls?|results?|outputs?|was|has|recently)\b|\btodo (?:list|tool)\b|\bnon-?(?:readonly|interactive)\b|\bexit code\b|\bbackground task\b/i,
+  /^\s*(?:called|result of calling) the [\w-]+ tool\b/i,
   /\b(?:this|a new|the) session (?:is|was|has|will)\b|\b(?:previous|following|preceding) (?:conversation|response|transcript|messages?)\b|\bconversation so far\b/i,
   /\b(?:valid )?JSON (?:object|schema|only|array)\b|\bvalid JSON\b|\brespond (?:only )?with\b|\breply (?:only )?with\b/i,
   /\byou are working (?:in|on) (?:the|a|this) (?:repository|codebase|project)\b|\byour (?:final|last) (?:message|answer|report) (?:is|will be)\b/i,
