@@ -15,7 +15,7 @@ const REQUESTS = 700;
 const goals = {
   'next-messages': { precision: 0.97, direct: 0.8, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.94, direct: 0.8, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
-  'mixed-messages': { precision: 0.88, direct: 0.8, indirect: 0.42, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'mixed-messages': { precision: 0.88, direct: 0.8, indirect: 0.45, hints: 0.55, sarcasmAsPraise: 0.05 },
   'everyday-messages': { precision: 0.88, direct: 0.8, indirect: 0.35, hints: 0.65, sarcasmAsPraise: 0.05 },
   'uncommon-messages': { precision: 0.75, direct: 0.75, indirect: 0.35, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;

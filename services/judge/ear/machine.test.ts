@@ -10,6 +10,7 @@ test.each([
   '[hourly check] Too many open tickets.',
   'The previous attempt failed. Try again without lists.',
   'You are working in the repository at /srv/api. Keep the table short.',
+  'Called the Read tool with the following input: {"path":"list.txt"}',
   'Result of calling the Read tool:\n1\t{\n2\t  "private": true\n3\t}',
   'No prose, only paths: your final message is all that is returned.',
 ])('written by a program: %s', (words) => {

@@ -126,42 +126,39 @@ export async function play(
     return id;
   };
   const talk = names.map(async (name) => [name, await converse(name)] as const);
-  const fence = await createFence(gateway, upstream);
+  const fence = { agentId: 'main', message: FENCE };
+  const created = (await gateway.call('sessions.create', fence)) as CreatedSession;
   const ids = Object.fromEntries(await Promise.all(talk)) as Record<SessionName, string>;
-  await fence.answered();
-  return { ...ids, fence: fence.sessionId };
+  await firstAnswer(gateway, upstream, created);
+  return { ...ids, fence: created.sessionId };
 }
 
-/** ms: OpenClaw lets four conversations run at once, so the answer needs no other to end first */
-const RESEND_AFTER_MS = 60_000;
+type CreatedSession = {
+  readonly key: string;
+  readonly sessionId: string;
+  /** whether OpenClaw accepted the first words; if not, `runError` says why */
+  readonly runStarted: boolean;
+};
 
-/**
- * Creates a session with its first words. OpenClaw answers before it asks the model, and words that it loses on the way
- * leave no trace in its answer: they are then sent again, as a person would send them.
- */
-async function createFence(gateway: OpenClawGateway, upstream: ScriptedUpstream) {
-  const created = (await gateway.call('sessions.create', { agentId: 'main', message: FENCE })) as {
-    readonly key: string;
-    readonly sessionId: string;
-  };
-  const isAnswered = () =>
-    upstream.served.some(({ kind, words }) => kind === 'conversation' && words === FENCE);
-  const resend = async () => {
-    const again = { sessionKey: created.key, message: FENCE, idempotencyKey: randomUUID() };
-    await gateway.call('chat.send', again);
-    await until('the answer about the fence, whose words were sent again', isAnswered);
-  };
-  return {
-    sessionId: created.sessionId,
-    answered: () =>
-      until('the answer about the fence', isAnswered, RESEND_AFTER_MS)
-        .catch(resend)
-        .catch((error: Error) => {
-          const served = upstream.served.map(({ n, kind, words }) => `${n} ${kind} ${words.slice(0, 40)}`);
-          const seen = [error.message, JSON.stringify(created), ...served, gateway.output().slice(-8_000)];
-          throw new Error(seen.join('\n'));
-        }),
-  };
+/** Waits for the answer to a created session's first words. Words that OpenClaw refused are sent again. */
+async function firstAnswer(
+  gateway: OpenClawGateway,
+  upstream: ScriptedUpstream,
+  created: CreatedSession,
+): Promise<void> {
+  if (!created.runStarted)
+    await gateway.call('chat.send', {
+      sessionKey: created.key,
+      message: FENCE,
+      idempotencyKey: randomUUID(),
+    });
+  await until('the answer about the fence', () =>
+    upstream.served.some(({ kind, words }) => kind === 'conversation' && words === FENCE),
+  ).catch((error: Error) => {
+    const served = upstream.served.map(({ n, kind, words }) => `${n} ${kind} ${words.slice(0, 40)}`);
+    const seen = [error.message, JSON.stringify(created), ...served, gateway.output().slice(-8_000)];
+    throw new Error(seen.join('\n'));
+  });
 }
 
 const reminder = () => ({
