@@ -1,4 +1,4 @@
-import { pause } from '../../../shared/lang/async.ts';
+import { pause, unlessAborted } from '../../../shared/lang/async.ts';
 import { environmentFailure } from '../environment-failure.ts';
 import { type ContainerTool, runTool, type ToolRun } from './container-tool.ts';
 
@@ -34,6 +34,10 @@ const LONGEST_COMMAND = 100_000;
 const STORAGE_LOOK_MS = 2_000;
 /** ms for the end of a command after it was killed */
 const GRACE_MS = 10_000;
+/** tries of a restart */
+const MOST_RESTARTS = 5;
+/** ms after the first failed restart; then twice, three and four times as long */
+const RESTART_PAUSE_MS = 500;
 /** ms for the tool to look at a container, or to restart it, on a machine that is busy */
 const TOOL_LIMIT_MS = 120_000;
 
@@ -97,8 +101,8 @@ async function restartFull(
 }
 
 /**
- * Ends every process of a container and starts it again. Tried twice: on a busy machine the tool may give up before a
- * container with hundreds of processes has ended.
+ * Ends every process of a container and starts it again. Retried: on a busy machine the tool gives up before a container
+ * with hundreds of processes has ended, and refuses another restart until then.
  *
  * @throws EnvironmentFailure `environment-lost`
  * @throws the reason of the signal
@@ -108,13 +112,16 @@ export async function restartContainer(
   container: string,
   signal?: AbortSignal,
 ): Promise<void> {
-  const restart = () => runTool(tool, ['restart', '-t', '0', container], { limitMs: TOOL_LIMIT_MS, signal });
-  const first = await restart();
-  signal?.throwIfAborted();
-  if (first.code === 0) return;
-  const { code, errors } = await restart();
-  signal?.throwIfAborted();
-  if (code !== 0) throw lost(`it does not restart: ${errors.slice(-300)}`);
+  for (let tries = 1; ; tries++) {
+    const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
+      limitMs: TOOL_LIMIT_MS,
+      signal,
+    });
+    signal?.throwIfAborted();
+    if (code === 0) return;
+    if (tries === MOST_RESTARTS) throw lost(`it does not restart: ${errors.slice(-300)}`);
+    await pause(RESTART_PAUSE_MS * tries, signal);
+  }
 }
 
 /** @throws EnvironmentFailure `environment-lost` */
@@ -145,11 +152,13 @@ async function tryCommand(
   const over = new AbortController(); // the tool is killed
   const ended = new AbortController();
   let killed: Killed | undefined;
+  let killing: Promise<void> | undefined;
   let [pid, start, bytes] = [undefined as string | undefined, '', 0];
   const kill = async (reason: Killed): Promise<void> => {
     if (killed !== undefined || ended.signal.aborted) return;
     killed = reason;
-    if (pid !== undefined) await killGroup(tool, container, pid);
+    if (pid !== undefined) killing = killGroup(tool, container, pid);
+    await killing;
     await pause(GRACE_MS, ended.signal);
     over.abort();
   };
@@ -184,6 +193,8 @@ async function tryCommand(
   });
   ended.abort();
   clearTimeout(timer);
+  // it may restart the container, which does not run meanwhile
+  if (killing !== undefined) await unlessAborted(killing, signal);
   signal.throwIfAborted();
   if (pid === undefined && killed === undefined) return noStart(tool, container, ran);
   if (ran.code === undefined || ran.code >= 125) await mustRun(tool, container);
