@@ -21,16 +21,18 @@ export async function transferArtifacts(
 ): Promise<void> {
   const asRoot = { user: '0', limitMs: LIMIT_MS, signal };
   for (const path of paths) {
-    if ((await from.run(`test -e ${quoted(path)}`, asRoot)).code !== 0) continue;
+    const problem = (output: string) =>
+      environmentFailure('evaluation-failed', `cannot take the artifact ${path}: ${output.slice(-300)}`);
+    const found = await from.run(`test -e ${quoted(path)}`, asRoot);
+    if (found.code === 1) continue;
+    // any other status says nothing about the artifact
+    if (found.code !== 0) throw problem(`status ${found.code ?? found.killed}: ${found.output}`);
     const parent = posix.dirname(path);
-    await to.run(`mkdir -p ${quoted(parent)} && rm -rf ${quoted(path)}`, asRoot);
+    const cleared = await to.run(`mkdir -p ${quoted(parent)} && rm -rf ${quoted(path)}`, asRoot);
+    if (cleared.code !== 0) throw problem(cleared.output);
     const isCopied = await from.copyTo(path, to, parent);
     const cleaned = await to.run(cleaning(path), asRoot);
-    if (!isCopied || cleaned.code !== 0)
-      throw environmentFailure(
-        'evaluation-failed',
-        `cannot take the artifact ${path}: ${cleaned.output.slice(-300)}`,
-      );
+    if (!isCopied || cleaned.code !== 0) throw problem(cleaned.output);
   }
 }
 

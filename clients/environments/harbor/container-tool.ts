@@ -48,11 +48,8 @@ export function runTool(
   { signal, limitMs, env = {}, onOutput }: ToolOptions = {},
 ): Promise<ToolRun> {
   return new Promise((resolve) => {
-    const child = spawn(tool, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      cwd: tmpdir(), // podman's monitor leaves a file named `oom` in its working directory
-      env: { ...process.env, ...env },
-    });
+    const child = startTool(tool, args, env);
+    if (child instanceof Error) return resolve({ code: undefined, output: '', errors: child.message });
     const [output, errors] = [keepOutput(KEPT), keepOutput(KEPT)];
     child.stdout.on('data', (part: Buffer) => {
       output.add(part);
@@ -73,6 +70,19 @@ export function runTool(
   });
 }
 
+/** The started tool, or why Node does not start it: a zero byte in an argument, or no memory. */
+function startTool(tool: ContainerTool, args: readonly string[], env: Readonly<Record<string, string>>) {
+  try {
+    return spawn(tool, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: tmpdir(), // podman's monitor leaves a file named `oom` in its working directory
+      env: { ...process.env, ...env },
+    });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
 /** Runs the tool twice, the standard output of the first as the input of the second. Whether both succeeded. */
 export async function pipeTool(
   tool: ContainerTool,
@@ -87,6 +97,7 @@ export async function pipeTool(
     target.kill('SIGKILL');
   }, limitMs);
   target.stdin.on('error', () => {}); // the target ended first, which its exit code shows
+  target.once('close', () => source.kill('SIGKILL')); // nobody reads what it still writes
   source.stdout.pipe(target.stdin as Writable);
   const codeOf = (child: typeof source | typeof target) =>
     new Promise<number | null>((resolve) => {

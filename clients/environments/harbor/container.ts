@@ -38,6 +38,8 @@ export type Container = {
 
 /** processes and threads at once */
 const MOST_PROCESSES = 512;
+/** tries of a removal, and ms after the first that failed; then twice and three times as long */
+const [MOST_REMOVALS, REMOVAL_PAUSE_MS] = [4, 500];
 /** ms for a command of the tool that only asks or copies */
 const TOOL_LIMIT_MS = 120_000;
 
@@ -135,11 +137,22 @@ function containerOf(tool: ContainerTool, id: string, settings: ContainerSetting
     },
     copyTo: (path: string, other: Container, into: string) =>
       pipeTool(tool, ['cp', `${id}:${path}`, '-'], ['cp', '-', `${other.id}:${into}`], TOOL_LIMIT_MS),
-    remove: async (): Promise<void> => {
-      const { code } = await runTool(tool, ['rm', '--force', '--volumes', id], { limitMs: TOOL_LIMIT_MS });
-      if (code === 0 || (await runTool(tool, ['inspect', id])).code !== 0) living.delete(id);
-    },
+    remove: () => removeContainer(tool, id),
   };
+}
+
+/**
+ * Removes a container with its volumes. Retried: on a busy machine the tool gives up before a container with hundreds
+ * of processes has ended, and Ctrl-C in a terminal also ends the tool. A container that is left stays in `living`.
+ */
+async function removeContainer(tool: ContainerTool, id: string): Promise<void> {
+  for (let tries = 1; tries <= MOST_REMOVALS; tries++) {
+    const removed = await runTool(tool, ['rm', '--force', '--volumes', id], { limitMs: TOOL_LIMIT_MS });
+    const { code } = removed.code === 0 ? removed : await runTool(tool, ['inspect', id]);
+    const isGone = removed.code === 0 || (code !== undefined && code !== 0);
+    if (isGone) return void living.delete(id);
+    await pause(REMOVAL_PAUSE_MS * tries);
+  }
 }
 
 /** Waits until a container is ready. @throws EnvironmentFailure `environment-unavailable` */

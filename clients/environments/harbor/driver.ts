@@ -5,7 +5,7 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Task } from '../../rollout/read-tasks.ts';
 import type { EnvironmentDriver, EpisodeOptions, TaskSelection } from '../environment.ts';
 import { environmentFailure } from '../environment-failure.ts';
-import { type Container, startContainer } from './container.ts';
+import { type Container, living, startContainer } from './container.ts';
 import { type ContainerTool, containerTool } from './container-tool.ts';
 import { type Episode, openEpisode } from './episode.ts';
 import { createImages } from './images.ts';
@@ -87,6 +87,8 @@ export function harborDriver(settings: HarborSettings): HarborDriver {
       }
     },
     close: async () => {
+      // a container that is left is removed when this process ends
+      if (living.size > 0) return;
       for (const stop of stopWatching) stop();
     },
   };

@@ -1,4 +1,4 @@
-import { pause, unlessAborted } from '../../../shared/lang/async.ts';
+import { pause } from '../../../shared/lang/async.ts';
 import { environmentFailure } from '../environment-failure.ts';
 import { type ContainerTool, runTool, type ToolRun } from './container-tool.ts';
 
@@ -16,12 +16,16 @@ export type CommandOptions = {
 };
 
 /** Why a command was killed. */
-export type Killed = 'late' | 'output' | 'storage' | 'processes';
+export type Killed = 'late' | 'output' | 'storage';
+
+/** What had to be mended before a command could start: no process could, or its working directory was gone. */
+export type Mended = 'processes' | 'workdir';
 
 export type CommandResult = {
   /** exit status; undefined: the command was killed */
   readonly code: number | undefined;
   readonly killed: Killed | undefined;
+  readonly mended?: Mended;
   /** standard output and standard error as they came, at most 100 kB */
   readonly output: string;
 };
@@ -78,31 +82,48 @@ export async function runCommand(
   command: string,
   options: CommandOptions,
 ): Promise<CommandResult> {
-  if (Buffer.byteLength(command) > LONGEST_COMMAND)
-    return { code: 126, killed: undefined, output: `the command is longer than ${LONGEST_COMMAND} bytes` };
+  const refused = refusalOf(command);
+  if (refused !== undefined) return { code: 126, killed: undefined, output: refused };
   const first = await tryCommand(tool, container, command, options);
-  if (first !== 'not started') return first;
-  // The container has used up its processes, or is gone.
-  await restartFull(tool, container, options);
+  if (typeof first === 'object') return first;
+  await mend(tool, container, first, options);
   const second = await tryCommand(tool, container, command, options);
-  if (second === 'not started') throw lost('it runs, but starts no command');
-  return { ...second, killed: second.killed ?? 'processes' };
+  if (typeof second === 'object') return { ...second, mended: first };
+  throw lost(second === 'workdir' ? 'it has no working directory' : 'it runs, but starts no command');
+}
+
+/** Why Linux cannot start a command; undefined: it can. */
+function refusalOf(command: string): string | undefined {
+  if (command.includes('\0')) return 'the command contains a zero byte';
+  if (Buffer.byteLength(command) > LONGEST_COMMAND)
+    return `the command is longer than ${LONGEST_COMMAND} bytes`;
+  return undefined;
+}
+
+/** Lets commands start again: makes the working directory of the task, or ends every process of the container. */
+async function mend(
+  tool: ContainerTool,
+  container: string,
+  missing: Mended,
+  { workdir, signal }: CommandOptions,
+): Promise<void> {
+  if (missing === 'workdir' && workdir !== undefined) {
+    const made = ['exec', '--user', '0', '--workdir', '/', container, 'mkdir', '-p', workdir];
+    await runTool(tool, made, { limitMs: TOOL_LIMIT_MS, signal });
+    signal.throwIfAborted();
+  } else {
+    // The tool makes the working directory of an image again when it starts the container.
+    await mustRun(tool, container);
+    await restartContainer(tool, container, signal);
+  }
 }
 
 const lost = (reason: string) => environmentFailure('environment-lost', `the container is lost: ${reason}`);
 
-async function restartFull(
-  tool: ContainerTool,
-  container: string,
-  { signal }: CommandOptions,
-): Promise<void> {
-  await mustRun(tool, container);
-  await restartContainer(tool, container, signal);
-}
-
 /**
  * Ends every process of a container and starts it again. Retried: on a busy machine the tool gives up before a container
- * with hundreds of processes has ended, and refuses another restart until then.
+ * with hundreds of processes has ended, and refuses another restart until then. A signal ends the tries but no
+ * restart, because a container whose restart was cut off can neither run commands nor be restarted.
  *
  * @throws EnvironmentFailure `environment-lost`
  * @throws the reason of the signal
@@ -115,12 +136,12 @@ export async function restartContainer(
   for (let tries = 1; ; tries++) {
     const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
       limitMs: TOOL_LIMIT_MS,
-      signal,
     });
     signal?.throwIfAborted();
     if (code === 0) return;
     if (tries === MOST_RESTARTS) throw lost(`it does not restart: ${errors.slice(-300)}`);
     await pause(RESTART_PAUSE_MS * tries, signal);
+    signal?.throwIfAborted();
   }
 }
 
@@ -147,7 +168,7 @@ async function tryCommand(
   container: string,
   command: string,
   { user, workdir, env = {}, limitMs, storageMb, signal }: CommandOptions,
-): Promise<CommandResult | 'not started'> {
+): Promise<CommandResult | Mended> {
   signal.throwIfAborted();
   const over = new AbortController(); // the tool is killed
   const ended = new AbortController();
@@ -157,7 +178,7 @@ async function tryCommand(
   const kill = async (reason: Killed): Promise<void> => {
     if (killed !== undefined || ended.signal.aborted) return;
     killed = reason;
-    if (pid !== undefined) killing = killGroup(tool, container, pid);
+    if (pid !== undefined) killing = killGroup(tool, container, pid, signal);
     await killing;
     await pause(GRACE_MS, ended.signal);
     over.abort();
@@ -186,6 +207,8 @@ async function tryCommand(
       if (pid === undefined && start.length < 100) {
         start += part.toString('latin1');
         pid = new RegExp(`^${MARK} (\\d+)\n`).exec(start)?.[1];
+        // its time was over before it started
+        if (pid !== undefined && killed !== undefined) killing = killGroup(tool, container, pid, signal);
       }
       bytes += part.length;
       if (bytes > MOST_OUTPUT) void kill('output');
@@ -193,8 +216,7 @@ async function tryCommand(
   });
   ended.abort();
   clearTimeout(timer);
-  // it may restart the container, which does not run meanwhile
-  if (killing !== undefined) await unlessAborted(killing, signal);
+  await killing; // it may restart the container, which does not run meanwhile
   signal.throwIfAborted();
   if (pid === undefined && killed === undefined) return noStart(tool, container, ran);
   if (ran.code === undefined || ran.code >= 125) await mustRun(tool, container);
@@ -202,27 +224,38 @@ async function tryCommand(
   return { code: killed === undefined ? ran.code : undefined, killed, output };
 }
 
-async function noStart(tool: ContainerTool, container: string, { errors }: ToolRun): Promise<'not started'> {
+async function noStart(tool: ContainerTool, container: string, { errors }: ToolRun): Promise<Mended> {
   await mustRun(tool, container);
+  // Every task has its directory when it begins, so a command has removed it.
+  if (/chdir to|no such file or directory.*workdir|workdir.*does not exist/i.test(errors)) return 'workdir';
   // A restart does not fix a wrong name in the task.
-  if (/no such user|unable to find user|chdir to|executable file .*not found|no users found/i.test(errors))
+  if (/no such user|unable to find user|executable file .*not found|no users found/i.test(errors))
     throw environmentFailure(
       'environment-broken',
       `no command starts in the container: ${errors.slice(-300)}`,
     );
-  return 'not started';
+  return 'processes';
 }
 
-/** Kills a command with its child processes. If no process can start any more, the container is restarted. */
-async function killGroup(tool: ContainerTool, container: string, pid: string): Promise<void> {
+/**
+ * Kills a command with its child processes. If no process can start any more, the container is restarted, unless the
+ * signal aborts: then the container is rated or removed. Never throws.
+ */
+async function killGroup(
+  tool: ContainerTool,
+  container: string,
+  pid: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { code } = await runTool(
     tool,
-    ['exec', '--user', '0', container, 'bash', '-c', `kill -KILL -- -${pid}`],
-    { limitMs: TOOL_LIMIT_MS },
+    ['exec', '--user', '0', '--workdir', '/', container, 'bash', '-c', `kill -KILL -- -${pid}`],
+    { limitMs: TOOL_LIMIT_MS, signal },
   );
+  if (signal.aborted) return;
   if (code === undefined || code >= 125)
     // where the restart fails, the next command says that the container is lost
-    await restartContainer(tool, container).catch(() => {});
+    await restartContainer(tool, container, signal).catch(() => {});
 }
 
 /** Calls `onFull` once the container has written more than `storageMb`. */

@@ -17,6 +17,7 @@ const small = '[environment]\nmemory_mb = 128\nstorage_mb = 64\nnetwork_mode = "
 
 const folder = ownTasks({
   'fault-plain': { test: rates, toml: small },
+  'fault-workdir': { test: rates, toml: `${small}workdir = "/app"\n` },
   'fault-unrated': { test: 'echo "no rating today"' },
   'fault-empty': { test: ': > /logs/verifier/reward.json' },
   'fault-slow': { test: 'sleep 600', toml: '[verifier]\ntimeout_sec = 1.0\n' },
@@ -82,6 +83,17 @@ describeWithContainers('faults in containers', () => {
     const { lines, printed } = await rollIn(at('fault-plain'), ...single, '--act-timeout', '10');
     expect(lines, printed).toMatchObject([{ reward: 1, result: { ended: 'submitted' } }]);
     expect(seen[0]).toMatch(/returncode>killed<.*begun.*killed after 10 s/s);
+  });
+
+  test('a command with a zero byte is refused, and one that removes its directory finds it again, empty', async () => {
+    for (const task of ['fault-plain', 'fault-workdir']) {
+      const seen = commands('echo "\u0000"', 'echo done > work; rm -rf /app', 'ls -A', 'echo done > work');
+      const { lines, printed } = await rollIn(at(task), ...single);
+      expect(lines, printed).toMatchObject([{ reward: 1, result: { ended: 'submitted' } }]);
+      expect(seen[0]).toContain('the command contains a zero byte');
+      expect(seen[2]).toMatch(/returncode>0<.*<output>\n?\[the working directory was gone/s);
+      expect(seen[3]).not.toContain('directory');
+    }
   });
 
   test('a command that uses up memory, output or disk is an observation', async () => {
