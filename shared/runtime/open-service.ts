@@ -39,7 +39,7 @@ export type Service<Values> = {
 type Common = z.output<typeof CommonConfig>;
 
 /** ms that a drain may take before the process is ended */
-const DRAIN_LIMIT_MS = 9_500;
+const DRAIN_LIMIT_MS = 9_000;
 /** ms of these for the works, so that time remains to close if a broker hangs */
 const WORKS_LIMIT_MS = 6_000;
 

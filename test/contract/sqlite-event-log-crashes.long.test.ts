@@ -102,14 +102,15 @@ describe('SQLite log: a signal at every step of a commit', () => {
       sessionTimeoutMs: harness.sessionTimeoutMs,
       deliveryTimeoutMs: 1_000,
     });
+    const writer = await harness.open();
     child = member();
-    await log.append(startedMany(25, lanes));
+    await writer.append(startedMany(25, lanes));
     let written = 25;
     for (const step of steps) {
       // The group has no lag, so its next write is a commit of the next events, not a claim of a partition.
       await untilLevel(log, 'ledgers');
       const struck = arm('SIGSTOP', step);
-      await log.append(startedMany(25, lanes, written));
+      await writer.append(startedMany(25, lanes, written));
       written += 25;
       await struck;
       const { pid } = child;

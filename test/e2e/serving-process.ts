@@ -80,14 +80,10 @@ export async function servingFolder(): Promise<ServingFolder> {
   let reader: Promise<EventLog> | undefined;
   /** On a busy machine, events that the log did not store in time are in the outbox for a while. */
   const allIsInTheLog = () =>
-    until(
-      'the outbox is empty',
-      async () => {
-        const names = await readdir(data.outbox).catch((): string[] => []);
-        return !names.some((name) => name.endsWith('.json'));
-      },
-      10_000,
-    ).catch(() => undefined); // then the test that needs the event fails
+    until('the outbox is empty', async () => {
+      const names = await readdir(data.outbox).catch((): string[] => []);
+      return !names.some((name) => name.endsWith('.json'));
+    }).catch(() => undefined); // then the test that needs the event fails
   const events: ServingFolder['events'] = async (topic) => {
     await allIsInTheLog();
     reader ??= openLog();

@@ -1,5 +1,5 @@
 // @ts-check
-import { isOver, reportEnd, withPatience } from './session-done.js';
+import { isOver, patienceMs, reportEnd, withPatience } from './session-done.js';
 import { describeRequest, turnTypeOfRun } from './turn-type.js';
 
 /**
@@ -106,7 +106,10 @@ function register(api) {
     const place = seen.sessions.get(sessionId);
     if (place === undefined || !isOver(reason)) return;
     seen.sessions.delete(sessionId);
-    const ending = withPatience(end(sessionId, place), () => warnUnreported(sessionId, 'timed out'));
+    const limitMs = patienceMs(reason);
+    const ending = withPatience(end(sessionId, place, limitMs), limitMs, () =>
+      warnUnreported(sessionId, 'timed out'),
+    );
     seen.ending.set(sessionId, ending);
     await ending;
     if (seen.ending.get(sessionId) === ending) seen.ending.delete(sessionId);
@@ -115,12 +118,13 @@ function register(api) {
   /**
    * @param {string} session
    * @param {{ server: Server, provider: string }} place
+   * @param {number} limitMs
    */
-  async function end(session, { server, provider }) {
+  async function end(session, { server, provider }, limitMs) {
     const { config, modelAuth } = api.runtime ?? {};
     const cfg = config?.current() ?? api.config;
     const auth = await modelAuth?.resolveApiKeyForProvider({ provider, cfg }).catch(() => undefined);
-    const failure = await reportEnd(server, session, auth?.apiKey);
+    const failure = await reportEnd(server, { session, apiKey: auth?.apiKey, limitMs });
     if (failure !== undefined) warnUnreported(session, failure);
   }
 

@@ -1,21 +1,33 @@
 // @ts-check
 
-/** ms in total; a stopping gateway gives all its sessions two seconds */
-const PATIENCE_MS = 1_500;
+/** ms; a stopping gateway gives all its sessions two seconds in total */
+const STOPPING_MS = 1_500;
+/** ms; nothing waits for the end of a session but a request that uses its id again */
+const RUNNING_MS = 10_000;
+
+/**
+ * How long to wait for the server.
+ *
+ * @param {string | undefined} reason why the session ends
+ * @returns {number} ms
+ */
+export const patienceMs = (reason) =>
+  reason === 'shutdown' || reason === 'restart' ? STOPPING_MS : RUNNING_MS;
 
 /**
  * Waits for a promise up to the time limit, and ignores failures.
  *
  * @param {Promise<unknown>} work
+ * @param {number} limitMs
  * @param {() => void} onTimeout
  * @returns {Promise<void>}
  */
-export function withPatience(work, onTimeout) {
+export function withPatience(work, limitMs, onTimeout) {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       onTimeout();
       resolve();
-    }, PATIENCE_MS);
+    }, limitMs);
     const done = () => {
       clearTimeout(timer);
       resolve();
@@ -24,7 +36,18 @@ export function withPatience(work, onTimeout) {
   });
 }
 
-/** @typedef {{ readonly baseUrl: string, readonly headers: Readonly<Record<string, string>> }} Server */
+/**
+ * @typedef {object} Server
+ * @property {string} baseUrl
+ * @property {Readonly<Record<string, string>>} headers
+ */
+
+/**
+ * @typedef {object} Report
+ * @property {string} session
+ * @property {string | undefined} apiKey
+ * @property {number} limitMs
+ */
 
 /**
  * Whether a session is over. After a compaction it continues.
@@ -38,18 +61,17 @@ export const isOver = (reason) => reason !== 'compaction';
  * one (404) needs no end.
  *
  * @param {Server} server
- * @param {string} session
- * @param {string | undefined} apiKey
+ * @param {Report} report
  * @returns {Promise<string | undefined>} reason of a failure
  */
-export async function reportEnd({ baseUrl, headers }, session, apiKey) {
+export async function reportEnd({ baseUrl, headers }, { session, apiKey, limitMs }) {
   const authorization = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
   try {
     const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/sessions/end`, {
       method: 'POST',
       headers: { ...headers, ...authorization, 'content-type': 'application/json' },
       body: JSON.stringify({ session }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(limitMs),
     });
     await response.body?.cancel();
     return response.ok || response.status === 404 ? undefined : `status ${response.status}`;

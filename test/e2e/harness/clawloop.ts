@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { isFree } from '../../../shared/runtime/free-port.ts';
 
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 const nodeFlags = ['--disable-warning=ExperimentalWarning'];
@@ -40,18 +40,6 @@ export async function freePort(): Promise<number> {
     if (await isFree(port)) return port;
   }
   throw new Error('no port');
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const listens = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  if (!listens) return false;
-  server.close();
-  await once(server, 'close');
-  return true;
 }
 
 /**

@@ -146,15 +146,17 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
     await gateway.call('sessions.delete', { key: 'agent:main:shed' });
     await patiently('the end of the shed', async () => (await ends()).includes(one.sessionId));
     await gateway.stop();
-    expect(await ends()).toContain(two.sessionId);
-    const requests = await placedRequests(folder, upstream.served);
-    const said = requests
-      .filter(({ n }) => !before.has(n))
-      .map(({ words, interaction }) => ({
-        words,
-        session: interaction.session,
-        type: interaction.turnType,
-      }));
+    await patiently('the end of the wall', async () => (await ends()).includes(two.sessionId));
+    const requests = await patiently('both requests are in the log', async () => {
+      const found = await placedRequests(folder, upstream.served);
+      const added = found.filter(({ n }) => !before.has(n));
+      return added.length >= 2 && added;
+    });
+    const said = requests.map(({ words, interaction }) => ({
+      words,
+      session: interaction.session,
+      type: interaction.turnType,
+    }));
     expect(said.toSorted((a, b) => a.words.localeCompare(b.words))).toEqual([
       { words: 'A shed, please.', session: one.sessionId, type: 'main' },
       { words: 'A wall.', session: two.sessionId, type: 'main' },

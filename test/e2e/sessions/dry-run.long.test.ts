@@ -1,13 +1,20 @@
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clawloop } from '../harness/clawloop.ts';
 
-const folders = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('clawloop-demo-'));
+let temporary: string;
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'clawloop-dry-run-'));
+});
+afterAll(() => rm(temporary, { recursive: true, force: true }));
+
+const folders = async () => (await readdir(temporary)).filter((name) => name.startsWith('clawloop-demo-'));
 
 test('a dry run shows every stage in order, and leaves nothing behind', async () => {
-  const before = await folders();
-  const { code, stdout, stderr } = await clawloop(['test', 'rollout', '--judge-votes', '1']);
+  const argv = ['test', 'rollout', '--judge-votes', '1'];
+  const { code, stdout, stderr } = await clawloop(argv, { TMPDIR: temporary });
   expect(code, stdout + stderr).toBe(0);
   const stages = stdout
     .trim()
@@ -31,5 +38,5 @@ test('a dry run shows every stage in order, and leaves nothing behind', async ()
     / gate +promoted: v1 is the head[\s\S]* loaded +v1 answers[\s\S]* answer +\S+: v1,| gate +rejected: /,
   );
   expect(stages.at(-1)).toBe('server');
-  expect((await folders()).filter((name) => !before.includes(name))).toEqual([]);
+  expect(await folders()).toEqual([]);
 });

@@ -77,7 +77,9 @@ export function testReportedMetrics(flags: (name: ServiceName) => readonly strin
     );
     expect(await value('collector', 'clawloop_samples_total', { outcome: 'ready' })).toBe(1);
     expect(await value('collector', 'clawloop_batches_submitted_total')).toBe(1);
-    expect(await value('trainer', 'clawloop_trainer_batches_total', { outcome: 'promoted' })).toBe(1);
+    const promoted = () => value('trainer', 'clawloop_trainer_batches_total', { outcome: 'promoted' });
+    await until('the outcome is counted', async () => (await promoted()) !== undefined);
+    expect(await promoted()).toBe(1);
     expect(await value('trainer', 'clawloop_trainer_step_seconds_count')).toBe(1);
     expect(await value('trainer', 'clawloop_trainer_step_seconds_sum')).toBeGreaterThan(0);
     // all obligations are settled, and every fold has read to the end
