@@ -146,11 +146,12 @@ function containerOf(tool: ContainerTool, id: string, settings: ContainerSetting
  * of processes has ended, and Ctrl-C in a terminal also ends the tool. A container that is left stays in `living`.
  */
 async function removeContainer(tool: ContainerTool, id: string): Promise<void> {
-  for (let tries = 1; tries <= MOST_REMOVALS; tries++) {
+  for (let tries = 1; ; tries++) {
     const removed = await runTool(tool, ['rm', '--force', '--volumes', id], { limitMs: TOOL_LIMIT_MS });
     const { code } = removed.code === 0 ? removed : await runTool(tool, ['inspect', id]);
     const isGone = removed.code === 0 || (code !== undefined && code !== 0);
     if (isGone) return void living.delete(id);
+    if (tries === MOST_REMOVALS) return;
     await pause(REMOVAL_PAUSE_MS * tries);
   }
 }

@@ -86,7 +86,8 @@ export async function runCommand(
   if (refused !== undefined) return { code: 126, killed: undefined, output: refused };
   const first = await tryCommand(tool, container, command, options);
   if (typeof first === 'object') return first;
-  await mend(tool, container, first, options);
+  if (first === 'workdir') await makeWorkdir(tool, container, options);
+  else await restartFull(tool, container, options);
   const second = await tryCommand(tool, container, command, options);
   if (typeof second === 'object') return { ...second, mended: first };
   throw lost(second === 'workdir' ? 'it has no working directory' : 'it runs, but starts no command');
@@ -100,25 +101,32 @@ function refusalOf(command: string): string | undefined {
   return undefined;
 }
 
-/** Lets commands start again: makes the working directory of the task, or ends every process of the container. */
-async function mend(
+const lost = (reason: string) => environmentFailure('environment-lost', `the container is lost: ${reason}`);
+
+/** Makes the working directory of the task again, or that of the image. A file may have taken its place. */
+async function makeWorkdir(
   tool: ContainerTool,
   container: string,
-  missing: Mended,
   { workdir, signal }: CommandOptions,
 ): Promise<void> {
-  if (missing === 'workdir' && workdir !== undefined) {
-    const made = ['exec', '--user', '0', '--workdir', '/', container, 'mkdir', '-p', workdir];
-    await runTool(tool, made, { limitMs: TOOL_LIMIT_MS, signal });
-    signal.throwIfAborted();
-  } else {
-    // The tool makes the working directory of an image again when it starts the container.
-    await mustRun(tool, container);
-    await restartContainer(tool, container, signal);
-  }
+  const limits = { limitMs: TOOL_LIMIT_MS, signal };
+  const ofImage = ['inspect', '--format', '{{.Config.WorkingDir}}', container];
+  const folder = workdir ?? (await runTool(tool, ofImage, limits)).output.trim();
+  const make = '[ -d "$0" ] || rm -f -- "$0"; mkdir -p -- "$0"';
+  const asRoot = ['exec', '--user', '0', '--workdir', '/', container];
+  await runTool(tool, [...asRoot, 'bash', '-c', make, folder], limits);
+  signal.throwIfAborted();
 }
 
-const lost = (reason: string) => environmentFailure('environment-lost', `the container is lost: ${reason}`);
+/** Ends every process of a container that has used up its processes. */
+async function restartFull(
+  tool: ContainerTool,
+  container: string,
+  { signal }: CommandOptions,
+): Promise<void> {
+  await mustRun(tool, container);
+  await restartContainer(tool, container, signal);
+}
 
 /**
  * Ends every process of a container and starts it again. Retried: on a busy machine the tool gives up before a container
@@ -227,7 +235,7 @@ async function tryCommand(
 async function noStart(tool: ContainerTool, container: string, { errors }: ToolRun): Promise<Mended> {
   await mustRun(tool, container);
   // Every task has its directory when it begins, so a command has removed it.
-  if (/chdir to|no such file or directory.*workdir|workdir.*does not exist/i.test(errors)) return 'workdir';
+  if (/chdir to|workdir .* does not exist/i.test(errors)) return 'workdir';
   // A restart does not fix a wrong name in the task.
   if (/no such user|unable to find user|executable file .*not found|no users found/i.test(errors))
     throw environmentFailure(

@@ -86,8 +86,12 @@ describeWithContainers('faults in containers', () => {
   });
 
   test('a command with a zero byte is refused, and one that removes its directory finds it again, empty', async () => {
-    for (const task of ['fault-plain', 'fault-workdir']) {
-      const seen = commands('echo "\u0000"', 'echo done > work; rm -rf /app', 'ls -A', 'echo done > work');
+    for (const [task, removes] of [
+      ['fault-plain', 'rm -rf /app; touch /app'],
+      ['fault-workdir', 'rm -rf /app'],
+      ['fault-workdir', 'rm -rf /app; touch /app'],
+    ] as const) {
+      const seen = commands('echo "\u0000"', `echo done > work; ${removes}`, 'ls -A', 'echo done > work');
       const { lines, printed } = await rollIn(at(task), ...single);
       expect(lines, printed).toMatchObject([{ reward: 1, result: { ended: 'submitted' } }]);
       expect(seen[0]).toContain('the command contains a zero byte');
