@@ -22,11 +22,15 @@ export function describeWithContainers(name: string, tests: () => void): void {
 }
 
 /** Ids of the containers of tasks, by the tasks' names. */
-export function containersOf(...tasks: readonly string[]): readonly string[] {
-  return tasks.flatMap((task) => {
-    const { stdout } = podman('ps', '--all', '--quiet', '--filter', `label=clawloop.task=${task}`);
-    return stdout.split('\n').filter(Boolean);
-  });
+export const containersOf = (...tasks: readonly string[]): readonly string[] =>
+  tasks.flatMap((task) => labelled(`clawloop.task=${task}`));
+
+/** Ids of the containers of a process. */
+export const containersOfProcess = (pid: number): readonly string[] => labelled(`clawloop.process=${pid}`);
+
+function labelled(label: string): readonly string[] {
+  const { stdout } = podman('ps', '--all', '--quiet', '--filter', `label=${label}`);
+  return stdout.split('\n').filter(Boolean);
 }
 
 /** Runs podman to its end. */

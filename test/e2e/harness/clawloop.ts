@@ -136,14 +136,14 @@ async function stopChild(child: ChildProcess): Promise<number> {
 export async function clawloop(
   argv: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-  onStart: (signal: (name: NodeJS.Signals) => void) => void = () => {},
+  onStart: (signal: (name: NodeJS.Signals) => void, pid: number) => void = () => {},
   program: string = cli,
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(process.execPath, [...nodeFlags, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
-  onStart((name) => child.kill(name));
+  onStart((name) => child.kill(name), child.pid!);
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
