@@ -1,21 +1,39 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to connections, so that no connection takes a port before its server does. */
-const [FIRST, PORTS] = [30_000, 2_700];
+type Ports = {
+  readonly first: number;
+  readonly count: number;
+  /** which of them is tried first; processes at the same time begin elsewhere */
+  readonly start: number;
+};
 
-/** A free port of 127.0.0.1. It is not reserved. @throws Error when there is none */
-export async function freePort(): Promise<number> {
-  const start = Math.floor(Math.random() * PORTS);
-  for (let tried = 0; tried < PORTS; tried++) {
-    const port = FIRST + ((start + tried) % PORTS);
-    if (await isFree(port)) return port;
-  }
-  throw new Error('no free port');
+/**
+ * Gives free ports of 127.0.0.1 for processes that listen on them later, each once until all were given. Choose them
+ * below the ports that systems assign to connections (from 32,768), so that no connection takes one meanwhile. The
+ * result throws an error when no port is free.
+ */
+export function freePorts({ first, count, start }: Ports): () => Promise<number> {
+  let next = start;
+  return async () => {
+    for (let tries = 0; tries < count; tries++) {
+      const port = first + (next++ % count);
+      if (await isFree(port)) return port;
+    }
+    throw new Error(`no port from ${first} to ${first + count - 1} is free`);
+  };
 }
 
-/** Whether a server can listen on a port now. */
-export async function isFree(port: number): Promise<boolean> {
+const COUNT = 2_700;
+
+/** A free port of 127.0.0.1. It is not reserved. @throws Error when there is none */
+export const freePort = freePorts({
+  first: 30_000,
+  count: COUNT,
+  start: Math.floor(Math.random() * COUNT),
+});
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   const listens = await once(server, 'listening').then(
     () => true,

@@ -21,7 +21,7 @@ export function containerTool(named: ContainerTool | undefined): ContainerTool {
 
 export type ToolOptions = {
   /** kills the tool itself, not its command in a container */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** ms, then the tool is killed */
   readonly limitMs?: number;
   /** added to this process's own environment */

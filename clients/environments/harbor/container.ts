@@ -147,13 +147,16 @@ function containerOf(tool: ContainerTool, id: string, settings: ContainerSetting
  */
 async function removeContainer(tool: ContainerTool, id: string): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const removed = await runTool(tool, ['rm', '--force', '--volumes', id], { limitMs: TOOL_LIMIT_MS });
-    const { code } = removed.code === 0 ? removed : await runTool(tool, ['inspect', id]);
-    const isGone = removed.code === 0 || (code !== undefined && code !== 0);
-    if (isGone) return void living.delete(id);
+    const { code } = await runTool(tool, ['rm', '--force', '--volumes', id], { limitMs: TOOL_LIMIT_MS });
+    if (code === 0 || (await isMissing(tool, id))) return void living.delete(id);
     if (tries === MOST_REMOVALS) return;
     await pause(REMOVAL_PAUSE_MS * tries);
   }
+}
+
+async function isMissing(tool: ContainerTool, id: string): Promise<boolean> {
+  const { code } = await runTool(tool, ['inspect', id], { limitMs: TOOL_LIMIT_MS });
+  return code !== undefined && code !== 0;
 }
 
 /** Waits until a container is ready. @throws EnvironmentFailure `environment-unavailable` */

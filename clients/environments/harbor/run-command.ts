@@ -139,17 +139,17 @@ async function restartFull(
 export async function restartContainer(
   tool: ContainerTool,
   container: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const { code, errors } = await runTool(tool, ['restart', '-t', '0', container], {
       limitMs: TOOL_LIMIT_MS,
     });
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (code === 0) return;
     if (tries === MOST_RESTARTS) throw lost(`it does not restart: ${errors.slice(-300)}`);
     await pause(RESTART_PAUSE_MS * tries, signal);
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
   }
 }
 

@@ -36,18 +36,8 @@ export function withPatience(work, limitMs, onTimeout) {
   });
 }
 
-/**
- * @typedef {object} Server
- * @property {string} baseUrl
- * @property {Readonly<Record<string, string>>} headers
- */
-
-/**
- * @typedef {object} Report
- * @property {string} session
- * @property {string | undefined} apiKey
- * @property {number} limitMs
- */
+/** @typedef {{ readonly baseUrl: string, readonly headers: Readonly<Record<string, string>> }} Server */
+/** @typedef {{ readonly session: string, readonly apiKey: string | undefined, readonly limitMs: number }} Report */
 
 /**
  * Whether a session is over. After a compaction it continues.

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isFree } from '../../../shared/runtime/free-port.ts';
+import { freePorts } from '../../../shared/runtime/free-port.ts';
 
 const cli = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 const nodeFlags = ['--disable-warning=ExperimentalWarning'];
@@ -27,20 +27,13 @@ export type ClawLoop = {
 
 /** Ports of each worker of vitest. */
 const PORTS = 1_000;
-const firstPort = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * PORTS;
-let taken = process.pid * 37; // two runs at the same time begin elsewhere
 
-/**
- * A free port for a process that listens on it later. It is below the range that the system assigns, and reserved for
- * this worker, so that no other process takes it meanwhile.
- */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORTS; tries++) {
-    const port = firstPort + (taken++ % PORTS);
-    if (await isFree(port)) return port;
-  }
-  throw new Error('no port');
-}
+/** A free port for a process that listens on it later. It is reserved for this worker. */
+export const freePort = freePorts({
+  first: 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % 20) * PORTS,
+  count: PORTS,
+  start: process.pid * 37, // two runs at the same time begin elsewhere
+});
 
 /**
  * Polls until the condition holds. A condition that takes long, such as a command, is followed by a pause of the same
