@@ -27,7 +27,10 @@ const rows: readonly (readonly [string, (dialect: Dialect) => string])[] = [
   ['clips gradients', ({ capabilities }) => yesNo(capabilities.gradientClip)],
   [
     "AdamW's numbers",
-    ({ capabilities }) => (capabilities.adamPerRequest ? 'of each request' : "the server's, but the rate"),
+    ({ capabilities: { adamPerRequest, mostBeta } }) =>
+      !adamPerRequest
+        ? "the server's, but the rate"
+        : `of each request${mostBeta === undefined ? '' : `, betas to ${mostBeta}`}`,
   ],
   [
     'alpha',

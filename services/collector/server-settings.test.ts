@@ -18,7 +18,8 @@ test('the defaults are settings that the server can follow', () => {
   expect(training.learningRate).toBe(
     submitSettings(config('--model', 'Qwen/Qwen3-8B')).training.learningRate / 2,
   );
-  expect(submitSettings(onServer(...tinker)).training.distillation).toBe('topk');
+  expect(submitSettings(onServer(...tinker)).training).toMatchObject({ distillation: 'topk', beta2: 0.999 });
+  expect(training.beta2).toBe(0.95);
 });
 
 test.each([
@@ -29,6 +30,7 @@ test.each([
   [['--rank', '6', ...tinker], /powers of two, not 6/],
   [['--teacher', 'someone/teacher'], /no separate teacher someone\/teacher/],
   [['--rehearsal', '2'], /--collector-rehearsal 0/],
+  [['--beta2', '0.999'], /a beta above 0.998 is 1; set --collector-beta2 0.998 or less/],
   [['--training-dialect', 'skyrl-train'], /does not give trained adapters away/],
 ])('%j is refused by name', (flags, message) => {
   expect(serverRefusal(onServer(...flags))).toMatch(message);

@@ -72,7 +72,20 @@ export function serverRefusal(config: CollectorConfig): string | undefined {
     const refusal = unsupportedSettings(settings, server);
     if (refusal !== undefined) return refusal;
   }
-  return undefined;
+  return betaRefusal(training, server);
+}
+
+/** An open batch with larger betas trains with the largest, so this is no refusal of `unsupportedSettings`. */
+function betaRefusal(
+  training: TrainingSettings,
+  { dialect, capabilities: { mostBeta = 1 } }: NonNullable<ReturnType<typeof serverOf>>,
+): string | undefined {
+  const name = (['beta1', 'beta2'] as const).find((beta) => training[beta] > mostBeta);
+  return (
+    name &&
+    `a ${dialect} server computes AdamW in the type of the model, and in bf16 a beta above ${mostBeta} is 1; ` +
+      `set --collector-${name} ${mostBeta} or less`
+  );
 }
 
 const watchSettings = ({ rollbackAlpha, rollbackMargin, rollbackPause }: CollectorConfig): WatchSettings => ({

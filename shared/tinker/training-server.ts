@@ -17,6 +17,8 @@ export type ServerCapabilities = {
   readonly gradientClip: boolean;
   /** takes both betas, epsilon and weight decay from each request; otherwise only the learning rate */
   readonly adamPerRequest: boolean;
+  /** largest beta of AdamW that the server computes with; undefined: any below 1 */
+  readonly mostBeta: number | undefined;
   /** alpha that the server fixes; undefined: `createModel` chooses it */
   readonly fixedAlpha: number | undefined;
   /** the rank of an adapter must be a power of two */

@@ -3,7 +3,7 @@ import type { TrainingSettings } from '../../../shared/events/training-settings.
 import { type Candidate, step } from '../step.ts';
 import { batchData, sampleData } from '../testing/facts.ts';
 import { toyEngine, toyLogProbs } from '../testing/toy-engine.ts';
-import { toyRemote } from '../testing/toy-server.ts';
+import { toyRemote, toyServer } from '../testing/toy-server.ts';
 import type { RemoteOptions } from './remote-training.ts';
 
 const uniform = Math.log(1 / 5);
@@ -40,6 +40,18 @@ test('samples that a server cannot score are left out and named, and the others 
     kind: 'nothing-learned',
     detail: 'a training server can train none of its samples: other-temperature',
   });
+});
+
+test('an open batch with betas that the server does not compute trains with the largest that it does', async () => {
+  const toy = toyServer(toyEngine);
+  const server = { ...toy, capabilities: { ...toy.capabilities, mostBeta: 0.6 } };
+  const second = async (beta2: number, options: Partial<RemoteOptions>) => {
+    const settings = { beta1: 0.5, beta2, gateMeanKl: 100 };
+    const parent = await candidate([liked], settings, { options });
+    return (await candidate([answer(3)], settings, { parent, options })).adapter.tensors;
+  };
+  expect(await second(0.999, { server })).toEqual(await second(0.6, {}));
+  expect(await second(0.999, { server })).not.toEqual(await second(0.999, {}));
 });
 
 test('a step that is too long is trained again from its start with a part of the rate', async () => {

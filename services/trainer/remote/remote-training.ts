@@ -191,13 +191,15 @@ async function apply(
     weightDecay = 0,
     maxGradientNorm,
   }: AdamWSettings,
-  { gradientClip: clips }: ServerCapabilities,
+  { gradientClip: clips, mostBeta = 1 }: ServerCapabilities,
 ): Promise<{ readonly gradientNorm: number | undefined }> {
   trained.steps += 1;
   trained.isPending = false;
   const gradientClip = clips ? maxGradientNorm : undefined;
+  // An open batch may be older than the refusal of larger ones.
+  const betas = { beta1: Math.min(beta1, mostBeta), beta2: Math.min(beta2, mostBeta) };
   try {
-    const adam = { learningRate, beta1, beta2, epsilon, weightDecay, gradientClip };
+    const adam = { learningRate, ...betas, epsilon, weightDecay, gradientClip };
     return await trained.model.optimizerStep(adam);
   } catch (error) {
     if (isServiceError(error) && error.code === 'not_finite') return { gradientNorm: Number.NaN };

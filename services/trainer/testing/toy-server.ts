@@ -22,7 +22,7 @@ const states = new Map<string, State>();
  * For tests: a training server in memory, whose models are those of an engine, without HTTP. It does everything that
  * the Tinker API offers; seeds and arithmetic are those of the engine.
  */
-function toyServer(engine: LearningEngine): TrainingServer {
+export function toyServer(engine: LearningEngine): TrainingServer {
   return {
     dialect: 'tinker',
     model: 'toy',
@@ -35,6 +35,7 @@ function toyServer(engine: LearningEngine): TrainingServer {
       powerOfTwoRank: false,
       deduplicates: true,
       deletesStates: true,
+      mostBeta: undefined,
       adapterDownload: true,
     },
     check: async () => ({ models: ['toy'], contextTokens: undefined }),

@@ -72,6 +72,7 @@ type ServerTraits = {
   readonly topTokens: boolean;
   readonly gradientClip: boolean;
   readonly fixedAlpha: number | undefined;
+  readonly mostBeta: number | undefined;
 };
 
 /**
@@ -81,10 +82,12 @@ type ServerTraits = {
  * - Nothing is rehearsed: that compares gradients, which no server gives away.
  * - claw-nano's own AdamW relies on clipping. Where the server cannot clip, it gets the usual AdamW, whose steps do not
  *   depend on the length of the gradient. That rate is not measured; a step that is too long is tried again with less.
+ * - A server that limits the betas gets Tinker's own second one: its moments may be bf16, which round away what a larger
+ *   beta adds.
  */
 export function serverTrainingSettings(
   model: string,
-  { severalTargets, topTokens, gradientClip, fixedAlpha }: ServerTraits,
+  { severalTargets, topTokens, gradientClip, fixedAlpha, mostBeta }: ServerTraits,
 ): TrainingSettings {
   const { rehearsalBound: _, ...settings } = defaultTrainingSettings(model).settings;
   const alpha = fixedAlpha ?? settings.alpha;
@@ -94,11 +97,14 @@ export function serverTrainingSettings(
     alpha,
     learningRate: (settings.learningRate * settings.alpha) / alpha,
     ...usual,
+    ...(mostBeta !== undefined && { beta2: TINKER_BETA2 }),
     distillation: severalTargets && topTokens ? settings.distillation : 'sampled',
     rehearsal: 0,
   };
 }
 
+/** The default of the Tinker API's `AdamParams`. */
+const TINKER_BETA2 = 0.95;
 const usualAdamW = { learningRate: 3e-4, beta1: common.beta1, epsilon: common.epsilon };
 
 /** A note at start for a model whose training settings are not measured. */
