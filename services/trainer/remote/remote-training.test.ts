@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import type { TrainingSettings } from '../../../shared/events/training-settings.ts';
+import { TinkerError } from '../../../shared/tinker/errors.ts';
 import { type Candidate, step } from '../step.ts';
 import { batchData, sampleData } from '../testing/facts.ts';
 import { toyEngine, toyLogProbs } from '../testing/toy-engine.ts';
 import { toyRemote, toyServer } from '../testing/toy-server.ts';
 import type { RemoteOptions } from './remote-training.ts';
+import { isServerWait } from './server-wait.ts';
 
 const uniform = Math.log(1 / 5);
 const answer = (id: number, changes: Parameters<typeof sampleData>[1] = {}) =>
@@ -52,6 +54,28 @@ test('an open batch with betas that the server does not compute trains with the 
   };
   expect(await second(0.999, { server })).toEqual(await second(0.6, {}));
   expect(await second(0.999, { server })).not.toEqual(await second(0.999, {}));
+});
+
+test('a server whose weights are broken is no fault of the batch', async () => {
+  const toy = toyServer(toyEngine);
+  const broken = async () => {
+    throw TinkerError.NOT_FINITE({ detail: 'a log-prob that is not finite' });
+  };
+  const openSession: typeof toy.openSession = async (...asked) => {
+    const session = await toy.openSession(...asked);
+    const createModel: typeof session.createModel = async (settings) => ({
+      ...(await session.createModel(settings)),
+      forward: broken,
+    });
+    return { ...session, createModel };
+  };
+  const server = { ...toy, openSession };
+  const parent = await candidate([liked]);
+  for (const given of [{}, { parent }]) {
+    const ended = run([liked], {}, { ...given, options: { server } });
+    await expect(ended).rejects.toSatisfy(isServerWait);
+    await expect(ended).rejects.toMatchObject({ code: 'broken_weights' });
+  }
 });
 
 test('a step that is too long is trained again from its start with a part of the rate', async () => {

@@ -15,7 +15,7 @@ import type { CandidateRows, LearningEngine, LogProbGradient, LogProbs } from '.
 import type { NoCandidate } from '../step.ts';
 import { notFinite } from '../step-metrics.ts';
 import type { LeftOut, StepStart, TrainedNumbers, Trainee, TrainingEngine } from '../trainee.ts';
-import { probeMismatch } from './probe.ts';
+import { probeMismatch, scoreProbe } from './probe.ts';
 import { gateBySamples } from './remote-gate.ts';
 import { mixed, remoteDistributions, remotePolicy, restOf, toServer } from './remote-policy.ts';
 import { type ExpectedAdapter, trainedAdapter } from './trained-adapter.ts';
@@ -78,7 +78,7 @@ async function openTrainee(
   start: StepStart,
   session: RemoteSession,
 ): Promise<Trainee> {
-  const trained = await openTrained(session, start);
+  const trained = await openTrained(session, start, options.probe);
   const readers = readersOf(session, start, trained);
   const { own, base, models } = readers;
   return {
@@ -118,14 +118,18 @@ async function openTrainee(
     finish: () => finish(options, start, trained),
     restart: async () => {
       await trained.model.unload();
-      Object.assign(trained, await openTrained(session, start));
+      Object.assign(trained, await openTrained(session, start, options.probe));
     },
     close: () => session.close(),
   };
 }
 
-const openTrained = async (session: RemoteSession, start: StepStart): Promise<Trained> => ({
-  model: await openModel(session, start),
+const openTrained = async (
+  session: RemoteSession,
+  start: StepStart,
+  probe: ServerSequence,
+): Promise<Trained> => ({
+  model: await openModel(session, start, probe),
   steps: stepsOf(start),
   isPending: false,
   isBroken: false,
@@ -241,11 +245,22 @@ function shapeOf({ parent, settings: { rank, alpha } }: StepStart) {
   return { rank: config.rank, alpha: config.alpha };
 }
 
-/** A fresh model at the start of the step. @throws PARENT_STATE if the server has another state under its path */
-async function openModel(session: RemoteSession, start: StepStart): Promise<RemoteModel> {
+/**
+ * A fresh model at the start of the step.
+ *
+ * @throws PARENT_STATE if the server has another state under its path; BROKEN_WEIGHTS
+ */
+async function openModel(
+  session: RemoteSession,
+  start: StepStart,
+  probe: ServerSequence,
+): Promise<RemoteModel> {
   const model = await session.createModel({ ...shapeOf(start), seed: start.seed });
   const optimizer = start.parent?.optimizer;
-  if (optimizer === undefined) return model;
+  if (optimizer === undefined) {
+    await scoreProbe(model, probe);
+    return model;
+  }
   if (optimizer.kind !== 'remote')
     throw TrainerError.PARENT_STATE({ path: '(none)', detail: 'the parent was trained on this machine' });
   await model.loadState(optimizer.path);
