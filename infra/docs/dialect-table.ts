@@ -27,10 +27,10 @@ const rows: readonly (readonly [string, (dialect: Dialect) => string])[] = [
   ['clips gradients', ({ capabilities }) => yesNo(capabilities.gradientClip)],
   [
     "AdamW's numbers",
-    ({ capabilities: { adamPerRequest, mostBeta } }) =>
+    ({ capabilities: { adamPerRequest, largestBeta } }) =>
       !adamPerRequest
         ? "the server's, but the rate"
-        : `of each request${mostBeta === undefined ? '' : `, betas to ${mostBeta}`}`,
+        : `of each request${largestBeta === undefined ? '' : `, betas to ${largestBeta}`}`,
   ],
   [
     'alpha',

@@ -30,11 +30,17 @@ test.each([
   [['--rank', '6', ...tinker], /powers of two, not 6/],
   [['--teacher', 'someone/teacher'], /no separate teacher someone\/teacher/],
   [['--rehearsal', '2'], /--collector-rehearsal 0/],
-  [['--beta2', '0.999'], /a beta above 0.998 is 1; set --collector-beta2 0.998 or less/],
+  [['--beta2', '0.999'], /a beta above 0.998 rounds to 1 .*set --collector-beta2 0.998 or less/],
+  [['--beta1', '0.999'], /set --collector-beta1 0.998 or less/],
+  [['--epsilon', '0'], /divides 0 by 0; set --collector-epsilon/],
   [['--training-dialect', 'skyrl-train'], /does not give trained adapters away/],
 ])('%j is refused by name', (flags, message) => {
   expect(serverRefusal(onServer(...flags))).toMatch(message);
   expect(serverRefusal(config(...flags))).toBeUndefined();
+});
+
+test('the largest beta is taken', () => {
+  expect(serverRefusal(onServer('--beta1', '0.998', '--beta2', '0.998'))).toBeUndefined();
 });
 
 test('the dialect follows the address, and keys have the names of the field', () => {

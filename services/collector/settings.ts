@@ -72,19 +72,26 @@ export function serverRefusal(config: CollectorConfig): string | undefined {
     const refusal = unsupportedSettings(settings, server);
     if (refusal !== undefined) return refusal;
   }
-  return betaRefusal(training, server);
+  return adamRefusal(training, server);
 }
 
-/** An open batch with larger betas trains with the largest, so this is no refusal of `unsupportedSettings`. */
-function betaRefusal(
+/**
+ * Numbers with which AdamW breaks all models on the server. A batch that is already open trains with the largest beta
+ * instead, so `unsupportedSettings`, which would fail it, does not check them.
+ */
+function adamRefusal(
   training: TrainingSettings,
-  { dialect, capabilities: { mostBeta = 1 } }: NonNullable<ReturnType<typeof serverOf>>,
+  { dialect, capabilities: { largestBeta } }: NonNullable<ReturnType<typeof serverOf>>,
 ): string | undefined {
-  const name = (['beta1', 'beta2'] as const).find((beta) => training[beta] > mostBeta);
+  if (largestBeta === undefined) return undefined;
+  const cannot = 'the training server cannot do this:';
+  if (training.epsilon <= 0)
+    return `${cannot} without epsilon, the AdamW of a ${dialect} server divides 0 by 0; set --collector-epsilon`;
+  const name = (['beta1', 'beta2'] as const).find((beta) => training[beta] > largestBeta);
   return (
     name &&
-    `a ${dialect} server computes AdamW in the type of the model, and in bf16 a beta above ${mostBeta} is 1; ` +
-      `set --collector-${name} ${mostBeta} or less`
+    `${cannot} a ${dialect} server computes AdamW in the type of its model, which may be bf16; there a beta above ` +
+      `${largestBeta} rounds to 1 and makes the weights NaN; set --collector-${name} ${largestBeta} or less`
   );
 }
 

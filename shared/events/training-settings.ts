@@ -116,7 +116,7 @@ export const trainingSettings = z.object({
   gradientClip: z.number().positive().describe('largest global gradient norm'),
   weightDecay: z.number().min(0).describe('of AdamW, decoupled; for an adapter only its B'),
   beta1: z.number().describe('AdamW: decay of the mean of gradients'),
-  beta2: z.number().describe('AdamW: decay of the mean of their squares'),
+  beta2: z.number().describe('AdamW: decay of the mean of their squares; on a SkyRL server 0.95'),
   epsilon: z.number().describe('AdamW: added to the root of the mean square'),
   rehearsal: z
     .int()

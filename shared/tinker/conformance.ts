@@ -1,5 +1,6 @@
 import { createRandom } from '../policy/model/random.ts';
 import { TinkerError } from './errors.ts';
+import { scoreUntrained } from './score-untrained.ts';
 import type { RemoteModel, RemoteSession, ServerSequence, TrainingServer } from './training-server.ts';
 
 /** What the caller's own engine computes for the same model. Each part is optional. */
@@ -52,7 +53,7 @@ const SEED = 11;
  * a gradient doubles with the slopes and with each repeated sequence, does not depend on tokens without a slope, and
  * moves the log-probs as its norm says.
  *
- * @throws WRONG_GRADIENT; errors of the session
+ * @throws WRONG_GRADIENT, BROKEN_WEIGHTS; errors of the session
  */
 export async function checkConformance(
   server: TrainingServer,
@@ -64,7 +65,8 @@ export async function checkConformance(
     const probes = createProbes(vocabularySize);
     const parts = probes.length + 1;
     const model = await session.createModel({ rank, seed: SEED });
-    const logProbs = await compareScores(server, model, probes[0]!.probe, { reference, tolerance });
+    const scored = await scoreUntrained(model, probes[0]!.probe.sequences);
+    const logProbs = compareScores(server, scored, probes[0]!.probe, { reference, tolerance });
     const measured: Measured[] = [];
     for (const [index, { probe }] of probes.entries()) {
       onProgress(index, parts);
@@ -211,15 +213,14 @@ async function moveOf(model: RemoteModel, probe: Probe, step: ReturnType<typeof 
   return before - weighted(await model.forward(probe.sequences), probe.slopes);
 }
 
-async function compareScores(
+function compareScores(
   server: TrainingServer,
-  model: RemoteModel,
+  scored: readonly Float32Array[],
   { sequences }: Probe,
   { reference, tolerance }: { readonly reference: ConformanceReference; readonly tolerance: number },
-): Promise<number | undefined> {
+): number | undefined {
   if (reference.score === undefined) return undefined;
   const expected = reference.score(sequences);
-  const scored = await model.forward(sequences);
   const differences = scored.flatMap((row, n) =>
     Array.from(row, (value, t) => Math.abs(value - expected[n]![t]!)),
   );

@@ -56,7 +56,7 @@ const plain: ServerCapabilities = {
   topTokens: false,
   gradientClip: false,
   adamPerRequest: true,
-  mostBeta: undefined,
+  largestBeta: undefined,
   fixedAlpha: 32,
   powerOfTwoRank: false,
   deduplicates: false,
@@ -107,9 +107,9 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   'skyrl-jax': {
     ...skyrl,
     inheritsGradients: true,
-    // AdamW computes in the type of the weights. In bf16 a beta above 0.998 rounds to 1, its bias correction divides
+    // AdamW computes in the type of the weights. In bf16 a beta above 0.998 rounds to 1. Then the bias correction divides
     // 0 by 0, and one step makes the weights of every model on the server NaN, the base's included.
-    capabilities: { ...ofSkyrl, mostBeta: 0.998 },
+    capabilities: { ...ofSkyrl, largestBeta: 0.998 },
     // cross_entropy would divide by the sum of the weights, of either sign: no multiple of g
     surrogate: { loss: 'importance_sampling', mask: true, averages: true },
   },

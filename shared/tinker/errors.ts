@@ -73,11 +73,10 @@ export const TinkerError = errorTable({
     message:
       'The training server computes {detail}. Its model may have taken the gradient already, so the attempt ends. Lower the learning rate, or check the samples.',
   },
-  /** A fresh model has no effect, and a saved state was finite when it was saved. */
   BROKEN_WEIGHTS: {
     ...server,
     message:
-      'The training server computes a log-prob that is not finite before anything was trained, so the weights in its memory are broken for every model. Start the server again; the batch waits.',
+      'The training server computes a log-prob that is not finite with a fresh model, so the weights in its memory are broken. Start the server again, or tell its operator; batches wait.',
   },
   /** Where the dialect knows JSON too, the client sends that. */
   NO_PROTOBUF: {

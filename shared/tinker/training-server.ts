@@ -17,8 +17,8 @@ export type ServerCapabilities = {
   readonly gradientClip: boolean;
   /** takes both betas, epsilon and weight decay from each request; otherwise only the learning rate */
   readonly adamPerRequest: boolean;
-  /** largest beta of AdamW that the server computes with; undefined: any below 1 */
-  readonly mostBeta: number | undefined;
+  /** largest beta of AdamW: a larger one is refused at start, and lowered in an open batch; undefined: any below 1 */
+  readonly largestBeta: number | undefined;
   /** alpha that the server fixes; undefined: `createModel` chooses it */
   readonly fixedAlpha: number | undefined;
   /** the rank of an adapter must be a power of two */

@@ -1,5 +1,3 @@
-import { isServiceError } from '../../../shared/runtime/errors.ts';
-import { TinkerError } from '../../../shared/tinker/errors.ts';
 import type { RemoteModel, ServerSequence } from '../../../shared/tinker/training-server.ts';
 import type { LearningEngine } from '../learning-engine.ts';
 
@@ -27,22 +25,6 @@ export function probeSequence(writePrompt: LearningEngine['writePrompt']): Serve
 /** nats; servers that compute in bf16 differ from themselves by less */
 const TOLERANCE = 0.05;
 
-/**
- * Scores the probe with a model that was not trained yet.
- *
- * @returns nats, [T]
- * @throws BROKEN_WEIGHTS
- */
-export async function scoreProbe(
-  model: Pick<RemoteModel, 'forward'>,
-  probe: ServerSequence,
-): Promise<Float32Array> {
-  const [row] = await model.forward([probe]).catch((error: unknown) => {
-    throw isServiceError(error) && error.code === 'not_finite' ? TinkerError.BROKEN_WEIGHTS() : error;
-  });
-  return row!;
-}
-
 type Probe = ServerSequence & { readonly logProbs: readonly number[] };
 
 /** How a model differs from the version that a probe was made of; undefined: it does not. */
@@ -50,8 +32,8 @@ export async function probeMismatch(
   model: Pick<RemoteModel, 'forward'>,
   probe: Probe,
 ): Promise<string | undefined> {
-  const row = await scoreProbe(model, probe);
-  const gaps = probe.logProbs.map((logProb, t) => Math.abs(logProb - row[t]!));
+  const [row] = await model.forward([probe]);
+  const gaps = probe.logProbs.map((logProb, t) => Math.abs(logProb - row![t]!));
   const worst = Math.max(...gaps);
   return worst <= TOLERANCE
     ? undefined

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TrainingSettings } from '../../../shared/events/training-settings.ts';
 import { TinkerError } from '../../../shared/tinker/errors.ts';
+import type { TrainingServer } from '../../../shared/tinker/training-server.ts';
 import { type Candidate, step } from '../step.ts';
 import { batchData, sampleData } from '../testing/facts.ts';
 import { toyEngine, toyLogProbs } from '../testing/toy-engine.ts';
@@ -46,36 +47,73 @@ test('samples that a server cannot score are left out and named, and the others 
 
 test('an open batch with betas that the server does not compute trains with the largest that it does', async () => {
   const toy = toyServer(toyEngine);
-  const server = { ...toy, capabilities: { ...toy.capabilities, mostBeta: 0.6 } };
-  const second = async (beta2: number, options: Partial<RemoteOptions>) => {
-    const settings = { beta1: 0.5, beta2, gateMeanKl: 100 };
-    const parent = await candidate([liked], settings, { options });
-    return (await candidate([answer(3)], settings, { parent, options })).adapter.tensors;
+  const server = { ...toy, capabilities: { ...toy.capabilities, largestBeta: 0.6 } };
+  const second = async (beta: number, options: Partial<RemoteOptions>, gateMeanKl = 100) => {
+    const settings = { beta1: beta, beta2: beta, gateLeastScale: 0.125, learningRate: 0.5 };
+    const parent = await candidate([liked], { ...settings, gateMeanKl: 100 }, { options });
+    return candidate([answer(3)], { ...settings, gateMeanKl }, { parent, options });
   };
-  expect(await second(0.999, { server })).toEqual(await second(0.6, {}));
-  expect(await second(0.999, { server })).not.toEqual(await second(0.999, {}));
+  const lowered = await second(0.999, { server });
+  expect(lowered.adapter.tensors).toEqual((await second(0.6, {})).adapter.tensors);
+  expect(lowered.adapter.tensors).not.toEqual((await second(0.999, {})).adapter.tensors);
+  const bound = lowered.metrics.meanKlSampled! / 3;
+  const shorter = await second(0.999, { server }, bound);
+  expect(shorter.metrics.stepScale).toBeLessThan(1);
+  expect(shorter.adapter.tensors).toEqual((await second(0.6, {}, bound)).adapter.tensors);
 });
 
-test('a server whose weights are broken is no fault of the batch', async () => {
-  const toy = toyServer(toyEngine);
-  const broken = async () => {
-    throw TinkerError.NOT_FINITE({ detail: 'a log-prob that is not finite' });
-  };
-  const openSession: typeof toy.openSession = async (...asked) => {
-    const session = await toy.openSession(...asked);
-    const createModel: typeof session.createModel = async (settings) => ({
-      ...(await session.createModel(settings)),
-      forward: broken,
-    });
-    return { ...session, createModel };
-  };
-  const server = { ...toy, openSession };
-  const parent = await candidate([liked]);
-  for (const given of [{}, { parent }]) {
-    const ended = run([liked], {}, { ...given, options: { server } });
-    await expect(ended).rejects.toSatisfy(isServerWait);
-    await expect(ended).rejects.toMatchObject({ code: 'broken_weights' });
+describe('log-probs that are not finite', () => {
+  /** A server whose n-th model, from 0, fails from its m-th scoring on. */
+  function failing(fails: (model: number, scoring: number) => boolean): TrainingServer {
+    const toy = toyServer(toyEngine);
+    let models = 0;
+    const openSession: typeof toy.openSession = async (...asked) => {
+      const session = await toy.openSession(...asked);
+      const createModel: typeof session.createModel = async (settings) => {
+        const made = await session.createModel(settings);
+        const model = models++;
+        let scorings = 0;
+        const forward: typeof made.forward = async (sequences) => {
+          if (fails(model, scorings++))
+            throw TinkerError.NOT_FINITE({ detail: 'a log-prob that is not finite' });
+          return made.forward(sequences);
+        };
+        return { ...made, forward };
+      };
+      return { ...session, createModel };
+    };
+    return { ...toy, openSession };
   }
+  const endOf = async (server: TrainingServer, parent?: Candidate): Promise<unknown> =>
+    run([liked], {}, { ...(parent && { parent }), options: { server } }).then(
+      () => 'a candidate',
+      (error: unknown) => error,
+    );
+
+  test('of a fresh model are the fault of the server, and the batch waits', async () => {
+    for (const parent of [undefined, await candidate([liked])]) {
+      const ended = await endOf(
+        failing(() => true),
+        parent,
+      );
+      expect(ended).toMatchObject({ code: 'broken_weights' });
+      expect(ended).toSatisfy(isServerWait);
+    }
+  });
+
+  test('of a loaded state alone are the fault of that state', async () => {
+    const ended = await endOf(
+      failing((model) => model === 0),
+      await candidate([liked]),
+    );
+    expect(ended).toMatchObject({ code: 'parent_state', message: expect.stringContaining('not finite') });
+  });
+
+  test('of later scorings are a strike against the batch', async () => {
+    const ended = await endOf(failing((_, scoring) => scoring > 0));
+    expect(ended).toMatchObject({ code: 'not_finite' });
+    expect(ended).not.toSatisfy(isServerWait);
+  });
 });
 
 test('a step that is too long is trained again from its start with a part of the rate', async () => {

@@ -15,7 +15,7 @@ import type { CandidateRows, LearningEngine, LogProbGradient, LogProbs } from '.
 import type { NoCandidate } from '../step.ts';
 import { notFinite } from '../step-metrics.ts';
 import type { LeftOut, StepStart, TrainedNumbers, Trainee, TrainingEngine } from '../trainee.ts';
-import { probeMismatch, scoreProbe } from './probe.ts';
+import { openModel, shapeOf } from './open-model.ts';
 import { gateBySamples } from './remote-gate.ts';
 import { mixed, remoteDistributions, remotePolicy, restOf, toServer } from './remote-policy.ts';
 import { type ExpectedAdapter, trainedAdapter } from './trained-adapter.ts';
@@ -195,13 +195,13 @@ async function apply(
     weightDecay = 0,
     maxGradientNorm,
   }: AdamWSettings,
-  { gradientClip: clips, mostBeta = 1 }: ServerCapabilities,
+  { gradientClip: clips, largestBeta = 1 }: ServerCapabilities,
 ): Promise<{ readonly gradientNorm: number | undefined }> {
   trained.steps += 1;
   trained.isPending = false;
   const gradientClip = clips ? maxGradientNorm : undefined;
   // An open batch may be older than the refusal of larger ones.
-  const betas = { beta1: Math.min(beta1, mostBeta), beta2: Math.min(beta2, mostBeta) };
+  const betas = { beta1: Math.min(beta1, largestBeta), beta2: Math.min(beta2, largestBeta) };
   try {
     const adam = { learningRate, ...betas, epsilon, weightDecay, gradientClip };
     return await trained.model.optimizerStep(adam);
@@ -236,38 +236,6 @@ async function finish(
 }
 
 const stepsOf = ({ parent }: StepStart): number => parent?.optimizer.step ?? 0;
-
-/** A version keeps the rank and alpha of its parent. */
-function shapeOf({ parent, settings: { rank, alpha } }: StepStart) {
-  if (parent === undefined) return { rank, alpha };
-  if (parent.adapter.kind !== 'lora') throw new Error('a training server has no full weights');
-  const { config } = parent.adapter;
-  return { rank: config.rank, alpha: config.alpha };
-}
-
-/**
- * A fresh model at the start of the step.
- *
- * @throws PARENT_STATE if the server has another state under its path; BROKEN_WEIGHTS
- */
-async function openModel(
-  session: RemoteSession,
-  start: StepStart,
-  probe: ServerSequence,
-): Promise<RemoteModel> {
-  const model = await session.createModel({ ...shapeOf(start), seed: start.seed });
-  const optimizer = start.parent?.optimizer;
-  if (optimizer === undefined) {
-    await scoreProbe(model, probe);
-    return model;
-  }
-  if (optimizer.kind !== 'remote')
-    throw TrainerError.PARENT_STATE({ path: '(none)', detail: 'the parent was trained on this machine' });
-  await model.loadState(optimizer.path);
-  const detail = await probeMismatch(model, optimizer.probe);
-  if (detail !== undefined) throw TrainerError.PARENT_STATE({ path: optimizer.path, detail });
-  return model;
-}
 
 async function forward(
   model: RemoteModel,

@@ -35,7 +35,7 @@ export function toyServer(engine: LearningEngine): TrainingServer {
       powerOfTwoRank: false,
       deduplicates: true,
       deletesStates: true,
-      mostBeta: undefined,
+      largestBeta: undefined,
       adapterDownload: true,
     },
     check: async () => ({ models: ['toy'], contextTokens: undefined }),

@@ -72,7 +72,7 @@ type ServerTraits = {
   readonly topTokens: boolean;
   readonly gradientClip: boolean;
   readonly fixedAlpha: number | undefined;
-  readonly mostBeta: number | undefined;
+  readonly largestBeta: number | undefined;
 };
 
 /**
@@ -87,7 +87,7 @@ type ServerTraits = {
  */
 export function serverTrainingSettings(
   model: string,
-  { severalTargets, topTokens, gradientClip, fixedAlpha, mostBeta }: ServerTraits,
+  { severalTargets, topTokens, gradientClip, fixedAlpha, largestBeta }: ServerTraits,
 ): TrainingSettings {
   const { rehearsalBound: _, ...settings } = defaultTrainingSettings(model).settings;
   const alpha = fixedAlpha ?? settings.alpha;
@@ -97,7 +97,7 @@ export function serverTrainingSettings(
     alpha,
     learningRate: (settings.learningRate * settings.alpha) / alpha,
     ...usual,
-    ...(mostBeta !== undefined && { beta2: TINKER_BETA2 }),
+    ...(largestBeta !== undefined && { beta2: TINKER_BETA2 }),
     distillation: severalTargets && topTokens ? settings.distillation : 'sampled',
     rehearsal: 0,
   };

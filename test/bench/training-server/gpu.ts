@@ -1,5 +1,5 @@
-// npm run bench:gpu [-- --tiny] [-- --only qwen3-0.6b,qwen3-1.7b] [-- --models FOLDER]: SkyRL on the GPU of this
-// machine, with models of true dimensions and random weights.
+// npm run bench:gpu -- [--tiny] [--only qwen3-0.6b,qwen3-1.7b-BF16] [--models FOLDER]: SkyRL on the GPU of this machine,
+// with models of true dimensions and random weights.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,10 @@ export type GpuRow = {
   /** nats, the largest difference of a log-prob from transformers in f32, of the base and of a trained adapter */
   readonly baseDifference: number;
   readonly adapterDifference: number;
+  /** of a pass: forward, backward and optimizer step of a batch, without a loss of the trainer */
   readonly tokensPerSecond: number;
+  readonly passMs: number;
+  /** of a whole step of the trainer */
   readonly stepMs: number;
   readonly lengths: readonly StepLength[];
 };
@@ -59,7 +62,7 @@ const onCpu: readonly Planned[] = [
   { name: 'tiny', config: tiny, dtype: 'F32', batch: 2, prompt: 24, response: 8 },
 ];
 
-const STEPS = 5;
+const PASSES = 5;
 /** Answers in a batch by default; those of the step lengths and of the comparison with transformers. */
 const BATCH = 4;
 const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
@@ -87,14 +90,11 @@ export async function measureGpu({
   onRow,
 }: GpuPlan): Promise<readonly GpuRow[]> {
   const rows: GpuRow[] = [];
-  const planned = platform === 'cuda' ? onGpu : onCpu;
-  for (const one of planned.filter(
-    (one) => only === undefined || namesOf(one).some((name) => only.includes(name)),
-  )) {
+  for (const planned of chosen(platform === 'cuda' ? onGpu : onCpu, only)) {
     const folder = await mkdtemp(join(tmpdir(), 'clawloop-gpu-'));
     try {
-      const model = await randomModel(one, models ?? folder, tell);
-      rows.push(await measureModel(one, { platform, model, folder, tell }));
+      const model = await randomModel(planned, models ?? folder, tell);
+      rows.push(await measureModel(planned, { platform, model, folder, tell }));
       onRow?.(rows.at(-1)!);
     } finally {
       await rm(folder, { recursive: true });
@@ -103,7 +103,17 @@ export async function measureGpu({
   return rows;
 }
 
-const namesOf = ({ name, dtype }: Planned): readonly string[] => [name, `${name}-${dtype}`];
+/** @throws Error if a name is unknown */
+function chosen(all: readonly Planned[], names: readonly string[] | undefined): readonly Planned[] {
+  const namesOf = ({ name, dtype }: Planned) => [name, `${name}-${dtype}`];
+  const known = all.flatMap(namesOf);
+  const unknown = names?.filter((name) => !known.includes(name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`there is no ${unknown.join(', ')}; there are: ${[...new Set(known)].join(', ')}`);
+  return all.filter(
+    (planned) => names === undefined || namesOf(planned).some((name) => names.includes(name)),
+  );
+}
 
 async function randomModel(
   { name, config, dtype }: Planned,
@@ -148,8 +158,9 @@ async function measureModel(planned: Planned, { platform, model, folder, tell }:
       dtype,
       baseDifference: worst(speed.base, reference.base),
       adapterDifference: worst(speed.trained, reference.adapters[0]!.logProbs),
-      tokensPerSecond: (1000 * batch * (prompt + response)) / speed.stepMs,
-      stepMs: speed.stepMs,
+      tokensPerSecond: (1000 * batch * (prompt + response)) / speed.passMs,
+      passMs: speed.passMs,
+      stepMs: median(runs.flatMap(({ stepsMs }) => stepsMs)),
       lengths: runs.map((run, n) => lengthOf(run, reference.adapters.slice(1 + 2 * n))),
     };
   } finally {
@@ -176,7 +187,7 @@ type SpeedTask = {
   readonly say: (line: string) => void;
 };
 
-/** Steps without a loss of the trainer, and the log-probs of the answers before and after them. */
+/** Passes of the server, and the log-probs of the answers before and after them. */
 async function measureSpeed(server: TrainingServer, { sequences, answers, adapter, say }: SpeedTask) {
   const session = await server.openSession({ bench: 'gpu' }, new AbortController().signal);
   const model = await session.createModel({ rank: 16, seed: 3 });
@@ -184,8 +195,8 @@ async function measureSpeed(server: TrainingServer, { sequences, answers, adapte
   const sampled = sequences.map(({ responseIds }) => new Float64Array(responseIds.length).fill(-1 / tokens));
   const base = await model.forward(answers);
   const times: number[] = [];
-  for (let taken = 0; taken < STEPS + 2; taken++) {
-    say(`step ${taken + 1} of ${STEPS + 2}`);
+  for (let taken = 0; taken < PASSES + 2; taken++) {
+    say(`pass ${taken + 1} of ${PASSES + 2}`);
     const start = performance.now();
     const current = await model.forward(sequences);
     await model.addGradient(sequences, { sampled }, { current, sequencesUntilStep: sequences.length });
@@ -195,7 +206,7 @@ async function measureSpeed(server: TrainingServer, { sequences, answers, adapte
   const trained = await model.forward(answers);
   await writeAdapter(adapter, await adapterOf(await model.downloadAdapter('measured')));
   await session.close();
-  return { base, trained, stepMs: median(times) };
+  return { base, trained, passMs: median(times) };
 }
 
 function randomSequences(

@@ -17,6 +17,8 @@ const factors = [1, 3, 10] as const;
 
 /** Adapters that a run of steps wrote: after the first step, and after the last. */
 export type StepRun = {
+  /** of all steps but the first, which compiles */
+  readonly stepsMs: readonly number[];
   /** as at alpha 16; a server with another alpha gets the rate that moves the weights as far */
   readonly learningRate: number;
   readonly first: string;
@@ -48,6 +50,7 @@ export async function takeStepRuns(task: StepTask): Promise<readonly StepRun[]> 
     const learningRate = factor * defaults.learningRate;
     const { gateBaseKl: _, ...settings } = { ...defaults, learningRate, warmUpSteps: 0, gateMeanKl: 100 };
     const written: string[] = [];
+    const stepsMs: number[] = [];
     let parent: Candidate | undefined;
     for (let n = 1; n <= STEPS_OF_A_RUN; n++) {
       task.tell(`${name}: step ${n} of ${STEPS_OF_A_RUN} with ${factor} x the default rate`);
@@ -55,15 +58,17 @@ export async function takeStepRuns(task: StepTask): Promise<readonly StepRun[]> 
         sampleOf(task, index, responseIds, sampled),
       );
       const batch = { ...batchData(n, samples), settings };
+      const begun = performance.now();
       const made = await step(trainingOf(task), { parent, batch, samples, label: `${factor}-${n}` });
       if (made.kind !== 'candidate' || made.adapter.kind !== 'lora')
         throw new Error(`the step made no adapter: ${JSON.stringify(made)}`);
+      if (n > 1) stepsMs.push(performance.now() - begun);
       parent = made;
       written.push(join(task.folder, `${factor}-${n}`));
       await writeAdapter(written.at(-1)!, made.adapter);
     }
     const rate = (learningRate * defaults.alpha) / 16;
-    runs.push({ learningRate: rate, first: written[0]!, last: written.at(-1)! });
+    runs.push({ stepsMs, learningRate: rate, first: written[0]!, last: written.at(-1)! });
   }
   return runs;
 }
