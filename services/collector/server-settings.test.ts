@@ -32,6 +32,7 @@ test.each([
   [['--rehearsal', '2'], /--collector-rehearsal 0/],
   [['--beta2', '0.999'], /a beta above 0.998 rounds to 1 .*set --collector-beta2 0.998 or less/],
   [['--beta1', '0.999'], /set --collector-beta1 0.998 or less/],
+  [['--weight-decay', '0.1'], /decays the weights of every model .*set --collector-weight-decay 0/],
   [['--epsilon', '0'], /divides 0 by 0; set --collector-epsilon/],
   [['--training-dialect', 'skyrl-train'], /does not give trained adapters away/],
 ])('%j is refused by name', (flags, message) => {

@@ -76,17 +76,18 @@ export function serverRefusal(config: CollectorConfig): string | undefined {
 }
 
 /**
- * Numbers with which AdamW breaks all models on the server. A batch that is already open trains with the largest beta
- * instead, so `unsupportedSettings`, which would fail it, does not check them.
+ * Numbers with which AdamW changes or breaks other models on the server. A batch that is already open trains with the
+ * largest beta instead, so `unsupportedSettings`, which would fail it, does not check them.
  */
 function adamRefusal(
   training: TrainingSettings,
-  { dialect, capabilities: { largestBeta } }: NonNullable<ReturnType<typeof serverOf>>,
+  { dialect, capabilities: { largestBeta = 1, stepsAllModels } }: NonNullable<ReturnType<typeof serverOf>>,
 ): string | undefined {
-  if (largestBeta === undefined) return undefined;
   const cannot = 'the training server cannot do this:';
-  if (training.epsilon <= 0)
+  if (stepsAllModels && training.epsilon <= 0)
     return `${cannot} without epsilon, the AdamW of a ${dialect} server divides 0 by 0; set --collector-epsilon`;
+  if (stepsAllModels && training.weightDecay > 0)
+    return `${cannot} a ${dialect} server decays the weights of every model that is loaded; set --collector-weight-decay 0`;
   const name = (['beta1', 'beta2'] as const).find((beta) => training[beta] > largestBeta);
   return (
     name &&

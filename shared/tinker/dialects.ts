@@ -57,6 +57,7 @@ const plain: ServerCapabilities = {
   gradientClip: false,
   adamPerRequest: true,
   largestBeta: undefined,
+  stepsAllModels: false,
   fixedAlpha: 32,
   powerOfTwoRank: false,
   deduplicates: false,
@@ -109,7 +110,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     inheritsGradients: true,
     // AdamW computes in the type of the weights. In bf16 a beta above 0.998 rounds to 1. Then the bias correction divides
     // 0 by 0, and one step makes the weights of every model on the server NaN, the base's included.
-    capabilities: { ...ofSkyrl, largestBeta: 0.998 },
+    capabilities: { ...ofSkyrl, largestBeta: 0.998, stepsAllModels: true },
     // cross_entropy would divide by the sum of the weights, of either sign: no multiple of g
     surrogate: { loss: 'importance_sampling', mask: true, averages: true },
   },

@@ -19,6 +19,8 @@ export type ServerCapabilities = {
   readonly adamPerRequest: boolean;
   /** largest beta of AdamW: a larger one is refused at start, and lowered in an open batch; undefined: any below 1 */
   readonly largestBeta: number | undefined;
+  /** an optimizer step with weight decay, or without an epsilon, changes all models on the server */
+  readonly stepsAllModels: boolean;
   /** alpha that the server fixes; undefined: `createModel` chooses it */
   readonly fixedAlpha: number | undefined;
   /** the rank of an adapter must be a power of two */

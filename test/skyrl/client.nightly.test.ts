@@ -108,6 +108,20 @@ describeWithSkyrl('the client of a training server, with SkyRL', () => {
     await expect(model.forward(sequences)).rejects.toMatchObject({ code: 'not_finite' });
   });
 
+  test('a step with weight decay changes another model, which is why it is refused at start', async () => {
+    const session = await on.session();
+    const [one, other] = [
+      await session.createModel({ rank: 8, seed: 3 }),
+      await session.createModel({ rank: 8, seed: 4 }),
+    ];
+    await learn(one);
+    const before = await one.forward(sequences);
+    await learn(other);
+    expect(await one.forward(sequences)).toEqual(before);
+    await other.optimizerStep({ ...adam, learningRate: 1e-2, weightDecay: 30 });
+    expect(await one.forward(sequences)).not.toEqual(before);
+  });
+
   test('a gradient that an unloaded model leaves behind does not reach the next model', async () => {
     const session = await on.session();
     const clean = await session.createModel({ rank: 8, seed: 3 });

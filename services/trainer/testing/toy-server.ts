@@ -36,6 +36,7 @@ export function toyServer(engine: LearningEngine): TrainingServer {
       deduplicates: true,
       deletesStates: true,
       largestBeta: undefined,
+      stepsAllModels: false,
       adapterDownload: true,
     },
     check: async () => ({ models: ['toy'], contextTokens: undefined }),
