@@ -65,11 +65,14 @@ withEmptyRedis('a lock on Redis', (redis, { client, atEnd }) => {
   });
 
   test('while Redis is away the owner keeps the lock, and extends it before others try again', async () => {
-    const first = want('one', { leaseMs: 100, renewMs: 50 });
+    const leaseMs = 2_000; // longer than a busy machine pauses
+    const first = want('one', { leaseMs, renewMs: 50 });
     await first.taking;
     const second = want('two', { renewMs: 2_000 });
     await until(() => second.state.isWaiting);
     await redis().kill();
+    const killedAt = performance.now();
+    await until(() => performance.now() - killedAt > leaseMs); // Redis comes back without the lock
     await redis().start();
     await until(
       async () =>

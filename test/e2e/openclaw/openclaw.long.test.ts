@@ -7,7 +7,7 @@ import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
 import { describeWithOpenClaw } from './describe-with-openclaw.ts';
 import { type OpenClawHome, openClawHome } from './gateway.ts';
-import { type PlacedRequest, placedRequests } from './placed-requests.ts';
+import { type PlacedRequest, placedRequests, recordedRequests } from './placed-requests.ts';
 import {
   expectedTurns,
   FENCE,
@@ -52,9 +52,9 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
   const found = () => placedRequests(folder, upstream.served);
   const allPlaced = async () => {
     const requests = await found();
-    const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
+    const recorded = await recordedRequests(folder, upstream.served, requests);
     const open = requests.filter(({ place }) => place === undefined);
-    return requests.length === answered.length && open.length === stayOpen && requests;
+    return requests.length === recorded.length && open.length === stayOpen && requests;
   };
   afterAll(async () => {
     await home?.dispose();
@@ -76,8 +76,8 @@ describeWithOpenClaw('the real OpenClaw, without a plugin', () => {
       expect(interaction).not.toHaveProperty('session');
       expect(interaction).not.toHaveProperty('turnType');
     }
-    const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
-    expect(requests.map(({ n }) => n)).toEqual(answered.map(({ n }) => n));
+    const recorded = await recordedRequests(folder, upstream.served, requests);
+    expect(requests.map(({ n }) => n)).toEqual(recorded.map(({ n }) => n));
     const failures = upstream.served.filter(({ outcome }) => outcome !== 'answered');
     expect(failures.map(({ outcome }) => outcome)).toEqual(['busy', 'cut']);
   });

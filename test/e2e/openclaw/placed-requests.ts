@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import type { Disagreement } from '../../../shared/events/disagreement.ts';
 import type { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
+import type { InteractionFailed } from '../../../shared/events/interaction-failed.ts';
 import type { TurnCompleted } from '../../../shared/events/turn-completed.ts';
 import type { TurnSkipped } from '../../../shared/events/turn-skipped.ts';
 import type { Served } from './scripted-upstream.ts';
@@ -57,4 +58,22 @@ export async function placedRequests(
       return { ...one, interaction: data, traceparent, place: places.get(id) };
     })
     .sort((a, b) => a.n - b.n);
+}
+
+/**
+ * The answered requests that the log has, or will have. OpenClaw breaks off a recap when it stops or when its session
+ * ends. If no token of it has arrived by then, the log has a failure in place of the answer.
+ */
+export async function recordedRequests(
+  folder: string,
+  served: readonly Served[],
+  placed: readonly PlacedRequest[],
+): Promise<readonly Served[]> {
+  const answered = served.filter(({ outcome }) => outcome === 'answered');
+  const inLog = new Set(placed.map(({ n }) => n));
+  const absent = answered.filter(({ n }) => !inLog.has(n));
+  if (absent.length === 0 || absent.some(({ kind }) => kind !== 'recap')) return answered;
+  const failures = await tailed<InteractionFailed>(folder, 'conversations', 'interaction.failed');
+  const left = failures.filter(({ data }) => data.code === 'client-disconnected');
+  return absent.length > left.length ? answered : answered.filter(({ n }) => inLog.has(n));
 }

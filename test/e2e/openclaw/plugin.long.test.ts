@@ -10,7 +10,7 @@ import type { SessionEnded } from '../../../shared/events/session-ended.ts';
 import { type ClawLoop, clawloop, startClawLoop, until } from '../harness/clawloop.ts';
 import { describeWithOpenClaw } from './describe-with-openclaw.ts';
 import { type OpenClawHome, openClawHome } from './gateway.ts';
-import { type PlacedRequest, placedRequests } from './placed-requests.ts';
+import { type PlacedRequest, placedRequests, recordedRequests } from './placed-requests.ts';
 import { expectedTurns, play, type SessionName, scenario, scenarioSettings } from './scenario.ts';
 import { type ScriptedUpstream, scriptedUpstream } from './scripted-upstream.ts';
 import { tailed } from './tailed.ts';
@@ -63,9 +63,9 @@ describeWithOpenClaw('the real OpenClaw, with the plugin', () => {
   const allPlaced = (isOpen: (one: PlacedRequest) => boolean) =>
     patiently('every request is in the log and attributed', async () => {
       const found = await placedRequests(folder, upstream.served);
-      const answered = upstream.served.filter(({ outcome }) => outcome === 'answered');
+      const recorded = await recordedRequests(folder, upstream.served, found);
       const waits = found.some((one) => one.place === undefined && !isOpen(one));
-      return found.length === answered.length && !waits && found;
+      return found.length === recorded.length && !waits && found;
     });
 
   test('installed by its own command, it declares the same as the rules find, and ends sessions', async () => {

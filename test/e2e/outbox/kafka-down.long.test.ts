@@ -40,6 +40,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
     };
     const outbox = async () =>
       (await readdir(join(deployment.folder, 'outbox'))).filter((name) => name.endsWith('.json'));
+    const outboxIsEmpty = () => until('the outbox is empty', async () => (await outbox()).length === 0);
     const readiness = async ({ url }: Replica) => {
       const response = await fetch(`${url}/readyz`);
       return { status: response.status, body: await response.json() };
@@ -115,8 +116,9 @@ describeWithKafka('while Kafka is down', (kafka) => {
     test('when Kafka is back, the log gets the events in order, each counts once, and the audit balances', async () => {
       await kafka().restart();
       await deployment.ready(serving);
-      await until('the outbox is empty', async () => (await outbox()).length === 0);
+      await outboxIsEmpty();
       await converse('a river', [serving, other]);
+      await outboxIsEmpty(); // a Kafka that has just started may answer late
       await log.reachEnd();
       await log.quiet();
       const facts = log.of('interaction.completed');
@@ -124,9 +126,11 @@ describeWithKafka('while Kafka is down', (kafka) => {
         const found = facts.filter(({ data }) => data.session === session).map(({ id }) => id);
         expect([...new Set(found)], session).toEqual(ids);
       }
-      // events in flight during the kill or the restart of Kafka may or may not be in the log, so they are sent again
-      const copies = facts.length - new Set(facts.map(({ id }) => id)).size;
-      expect(copies).toBeLessThanOrEqual(3);
+      // An event that Kafka does not confirm in time is sent again, by either serving and as often as it takes. Only then
+      // is the next one sent. So few events have copies, however slow Kafka is; if both drained, nearly all would.
+      const ids = facts.map(({ id }) => id);
+      const copied = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
+      expect(copied.size).toBeLessThanOrEqual(3);
       const completed = log.of('turn.completed').map(({ data }) => data.turnId);
       expect(new Set(completed).size).toBe(completed.length);
       expect(new Set(log.of('feedback.given').map(({ id }) => id)).size).toBe(1);
@@ -141,6 +145,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
     });
 
     test('a Kafka that hangs costs one wait, not one per answer', async () => {
+      await outboxIsEmpty(); // otherwise no answer would wait
       await log.quiet();
       const waits = () =>
         (serving.output().match(/"msg":"could not append to the log; using the outbox"/g) ?? []).length;
@@ -153,7 +158,7 @@ describeWithKafka('while Kafka is down', (kafka) => {
       // the first waits for the log for 2 s; the others find the outbox in use
       expect(waits() - before, `${Math.round(tookMs)} ms`).toBe(1);
       kafka().signal('SIGCONT');
-      await until('the outbox is empty', async () => (await outbox()).length === 0);
+      await outboxIsEmpty();
       await log.quiet();
       const found = log.of('interaction.completed').filter(({ data }) => data.session === 'a beach');
       expect([...new Set(found.map(({ id }) => id))]).toEqual(said.get('a beach'));

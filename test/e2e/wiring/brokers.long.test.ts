@@ -126,6 +126,8 @@ describeWithKafka('a service that stops while a broker is down', (node) => {
       await Promise.all(services.map(untilReady));
       return services;
     };
+    const untilAllSay = (services: readonly ServiceProcess[], words: RegExp) =>
+      until(`each says ${words}`, () => services.every((service) => words.test(service.output())));
     const allEnd = async (services: readonly ServiceProcess[], what: string) => {
       const ends = await Promise.all(services.map((service) => service.stop()));
       const took = ends.map(
@@ -152,7 +154,8 @@ describeWithKafka('a service that stops while a broker is down', (node) => {
         return serving === 200 && others.every((status) => status === 503);
       });
       const waiting = new RegExp(`waiting for Kafka at ${node().brokers[0]}`);
-      for (const service of services.slice(1)) expect(service.output()).toMatch(waiting);
+      // what a service prints may arrive after what it answers
+      await untilAllSay(services.slice(1), waiting);
       const page = await services[serviceNames.indexOf('console')]!.url();
       const logAway = async () => {
         const overview = (await (await fetch(`${page}/api/overview`)).json()) as Overview;
@@ -163,7 +166,7 @@ describeWithKafka('a service that stops while a broker is down', (node) => {
       expect((await fetch(page)).status).toBe(200);
       await node().restart();
       await until('all are ready', async () => (await readiness()).every((status) => status === 200));
-      for (const service of services.slice(1)) expect(service.output()).toMatch(/Kafka at .* is back/);
+      await untilAllSay(services.slice(1), /Kafka at .* is back/);
       expect(await logAway()).toBeNull();
       await allEnd(services, 'came back');
     });
