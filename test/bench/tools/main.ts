@@ -2,9 +2,11 @@
 // learns to use the tools of an MCP server, with learning and with learning paused. Finished cells are not repeated;
 // Ctrl-C ends it. Writes results, a table and a plot into docs/use. With --results it appends to that file, prints the
 // table, and changes no page unless --docs names a folder.
+import { createHash } from 'node:crypto';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { CLAW_NANO, modelFolder } from '../../../shared/policy/model/model-folder.ts';
 import { calls } from './calls.ts';
 import type { Experiment } from './experiment.ts';
 import { drawLearning } from './plot.ts';
@@ -32,7 +34,16 @@ const experiment: Experiment = name === 'routing' ? routing : calls;
 const results = values.results ?? here(`${name}-results.jsonl`);
 const [rounds, questions, n] = [Number(values.rounds), Number(values.questions), Number(values.n)];
 
-const protocol = JSON.stringify({ rounds, questions, n, flags: experiment.flags });
+const { model = CLAW_NANO } = parseArgs({
+  args: [...experiment.flags],
+  options: { model: { type: 'string' } },
+  strict: false,
+}).values;
+const weights = createHash('sha256')
+  .update(await readFile(`${modelFolder(String(model))}/model.safetensors`))
+  .digest('hex')
+  .slice(0, 12);
+const protocol = JSON.stringify({ rounds, questions, n, flags: experiment.flags, weights });
 type Line = SeedReport & { readonly protocol: string };
 const done = async (): Promise<readonly Line[]> =>
   (await readFile(results, 'utf8').catch(() => ''))
