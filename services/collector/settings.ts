@@ -12,7 +12,7 @@ import {
   serverTrainingSettings,
 } from '../../shared/policy/train/training-defaults.ts';
 import { dialects } from '../../shared/tinker/dialects.ts';
-import { unsupportedSettings } from '../../shared/tinker/unsupported-settings.ts';
+import { unsupportedAdam, unsupportedSettings } from '../../shared/tinker/unsupported-settings.ts';
 import type {
   AssembleSettings,
   AttributeSettings,
@@ -72,28 +72,7 @@ export function serverRefusal(config: CollectorConfig): string | undefined {
     const refusal = unsupportedSettings(settings, server);
     if (refusal !== undefined) return refusal;
   }
-  return adamRefusal(training, server);
-}
-
-/**
- * Numbers with which AdamW changes or breaks other models on the server. A batch that is already open trains with the
- * largest beta instead, so `unsupportedSettings`, which would fail it, does not check them.
- */
-function adamRefusal(
-  training: TrainingSettings,
-  { dialect, capabilities: { largestBeta = 1, stepsAllModels } }: NonNullable<ReturnType<typeof serverOf>>,
-): string | undefined {
-  const cannot = 'the training server cannot do this:';
-  if (stepsAllModels && training.epsilon <= 0)
-    return `${cannot} without epsilon, the AdamW of a ${dialect} server divides 0 by 0; set --collector-epsilon`;
-  if (stepsAllModels && training.weightDecay > 0)
-    return `${cannot} a ${dialect} server decays the weights of every model that is loaded; set --collector-weight-decay 0`;
-  const name = (['beta1', 'beta2'] as const).find((beta) => training[beta] > largestBeta);
-  return (
-    name &&
-    `${cannot} a ${dialect} server computes AdamW in the type of its model, which may be bf16; there a beta above ` +
-      `${largestBeta} rounds to 1 and makes the weights NaN; set --collector-${name} ${largestBeta} or less`
-  );
+  return unsupportedAdam(training, server);
 }
 
 const watchSettings = ({ rollbackAlpha, rollbackMargin, rollbackPause }: CollectorConfig): WatchSettings => ({

@@ -134,6 +134,9 @@ const passing: ReadonlySet<string> = new Set([
 /** Whether an attempt ended without any fault of its batch, so that it is no strike against it. */
 export const isPassing = (error: unknown): boolean => isServiceError(error) && passing.has(error.code);
 
+/** Whether a server computed a number that is not finite. */
+export const isNotFinite = (error: unknown): boolean => isServiceError(error) && error.code === 'not_finite';
+
 type Failure = {
   readonly status: number;
   /** what the server wrote, shortened */

@@ -4,7 +4,7 @@ import { AnyAnswer, CapabilitiesAnswer, ModelAnswer, SessionAnswer } from './ans
 import { type Connection, openConnection, SDK_VERSION } from './connection.ts';
 import { invalid } from './datum.ts';
 import { dialects } from './dialects.ts';
-import { TinkerError } from './errors.ts';
+import { isNotFinite, TinkerError } from './errors.ts';
 import { createMeter } from './meter.ts';
 import { remoteModel, unload } from './remote-model.ts';
 import { createTrainingCalls, type TrainingCalls } from './training-calls.ts';
@@ -114,7 +114,7 @@ async function clearPlace(model: RemoteModel): Promise<void> {
   const idle = { learningRate: 0, beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, gradientClip: undefined };
   await model.optimizerStep(idle).catch((error: unknown) => {
     // what was left may be anything
-    if (!isServiceError(error) || error.code !== 'not_finite') throw error;
+    if (!isNotFinite(error)) throw error;
   });
   await model.unload();
 }

@@ -1,8 +1,5 @@
-import { isServiceError } from '../runtime/errors.ts';
-import { TinkerError } from './errors.ts';
+import { isNotFinite, TinkerError } from './errors.ts';
 import type { RemoteModel, ServerSequence } from './training-server.ts';
-
-export const isNotFinite = (error: unknown): boolean => isServiceError(error) && error.code === 'not_finite';
 
 /**
  * Scores with a fresh model. Its adapter has no effect, so a log-prob that is not finite is the server's fault.

@@ -1,4 +1,5 @@
-import { isNotFinite, scoreUntrained } from '../../../shared/tinker/score-untrained.ts';
+import { isNotFinite } from '../../../shared/tinker/errors.ts';
+import { scoreUntrained } from '../../../shared/tinker/score-untrained.ts';
 import type { RemoteModel, RemoteSession, ServerSequence } from '../../../shared/tinker/training-server.ts';
 import { TrainerError } from '../errors.ts';
 import type { StepStart } from '../trainee.ts';

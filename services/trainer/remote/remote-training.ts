@@ -2,7 +2,7 @@ import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { AdamWSettings } from '../../../shared/policy/train/adamw.ts';
 import type { PolicySequence } from '../../../shared/policy/train/batching.ts';
 import type { CandidatesPerSequence } from '../../../shared/policy/train/candidates-per-sequence.ts';
-import { isServiceError } from '../../../shared/runtime/errors.ts';
+import { isNotFinite } from '../../../shared/tinker/errors.ts';
 import type {
   RemoteModel,
   RemoteSession,
@@ -206,7 +206,7 @@ async function apply(
     const adam = { learningRate, ...betas, epsilon, weightDecay, gradientClip };
     return await trained.model.optimizerStep(adam);
   } catch (error) {
-    if (isServiceError(error) && error.code === 'not_finite') return { gradientNorm: Number.NaN };
+    if (isNotFinite(error)) return { gradientNorm: Number.NaN };
     throw error;
   }
 }

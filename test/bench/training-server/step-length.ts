@@ -53,7 +53,7 @@ export async function takeStepRuns(task: StepTask): Promise<readonly StepRun[]> 
     const stepsMs: number[] = [];
     let parent: Candidate | undefined;
     for (let n = 1; n <= STEPS_OF_A_RUN; n++) {
-      task.tell(`${name}: step ${n} of ${STEPS_OF_A_RUN} with ${factor} x the default rate`);
+      task.tell(`step ${n} of ${STEPS_OF_A_RUN} with ${factor} x the default rate`);
       const samples = task.answers.map(({ responseIds }, index) =>
         sampleOf(task, index, responseIds, sampled),
       );

@@ -126,11 +126,9 @@ describeWithKafka('while Kafka is down', (kafka) => {
         const found = facts.filter(({ data }) => data.session === session).map(({ id }) => id);
         expect([...new Set(found)], session).toEqual(ids);
       }
-      // An event that Kafka does not confirm in time is sent again, by either serving and as often as it takes. Only then
-      // is the next one sent. So few events have copies, however slow Kafka is; if both drained, nearly all would.
-      const ids = facts.map(({ id }) => id);
-      const copied = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
-      expect(copied.size).toBeLessThanOrEqual(3);
+      // events in flight during the kill or the restart of Kafka may or may not be in the log, so they are sent again
+      const copies = facts.length - new Set(facts.map(({ id }) => id)).size;
+      expect(copies).toBeLessThanOrEqual(3);
       const completed = log.of('turn.completed').map(({ data }) => data.turnId);
       expect(new Set(completed).size).toBe(completed.length);
       expect(new Set(log.of('feedback.given').map(({ id }) => id)).size).toBe(1);
