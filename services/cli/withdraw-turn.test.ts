@@ -86,19 +86,25 @@ test('for a turn that does not train it prints the reason and appends nothing', 
   });
 });
 
-test('for a turn in a batch or trained it says how to undo that', async () => {
+test('a turn that trains or trained is withdrawn for later, and the command says how to undo the step', async () => {
   const inBatch = [chat, answered, judged('a'), ready('a'), batch(1, 0, 'a')];
   expect(await withdrawn(...inBatch)).toMatchObject({
     code: 1,
-    printed: expect.stringMatching(/in b1.*rollback/),
-    added: [],
+    printed: expect.stringMatching(/b1, which is being trained, has it.*policy retrain/),
+    added: [{ type: 'interaction.withdrawn' }],
   });
   const promoted = event('policy.promoted', 'b1/promoted', { batchId: 'b1', from: 0, to: 1 });
   expect(await withdrawn(...inBatch, promoted)).toMatchObject({
     code: 1,
-    printed: expect.stringMatching(/trained in v1.*rollback/),
-    added: [],
+    printed: expect.stringMatching(/v1 learned from it.*policy retrain/),
+    added: [{ type: 'interaction.withdrawn' }],
   });
+  const withdrawal = event('interaction.withdrawn', 'a/taken-back', {
+    interactionId: 'a',
+    key: 'key',
+    adapter: 'default',
+  });
+  expect(await withdrawn(...inBatch, promoted, withdrawal)).toMatchObject({ code: 1, added: [] });
 });
 
 test('an unknown turn id is refused', async () => {

@@ -8,7 +8,7 @@ import type { TurnStage } from '../../shared/views/turn-view.ts';
 
 /**
  * Withdraws a turn in any state and prints the effect. Resolves to the exit code: 1 when the turn has trained
- * or is in a batch.
+ * or is in a batch, so that only training again without it takes it back.
  * @param log with the folder of its index
  * @throws UsageError when the log has no such turn
  */
@@ -24,30 +24,32 @@ export async function withdrawTurn(
     throw new UsageError(`no turn ${turnId} in the log; see clawloop turns list`);
   const { stage } = turn.view;
   const isWithdrawn = records.some(({ type }) => type === 'interaction.withdrawn');
-  const tooLate = whyTooLate(stage);
-  if (tooLate !== undefined) {
-    console.log(`${turnId} ${tooLate}`);
-    return 1;
-  }
   if (stage.kind === 'not-trained') {
     console.log(`${turnId} does not train in any case: ${stage.reason}`);
     return 0;
   }
-  if (isWithdrawn) {
+  const learned = whereLearned(stage);
+  if (isWithdrawn && learned === undefined) {
     console.log(`${turnId} is already withdrawn; the collector has not read that yet`);
     return 0;
   }
-  await log.append([withdrawalFact(interaction, reason, 'clawloop/cli')]);
+  if (!isWithdrawn) await log.append([withdrawalFact(interaction, reason, 'clawloop/cli')]);
+  if (learned !== undefined) {
+    console.log(
+      `${turnId} is withdrawn, but ${learned}; to train again without it, use clawloop policy retrain`,
+    );
+    return 1;
+  }
   console.log(`${turnId} is withdrawn and will not train; its state was: ${describeStage(stage)}`);
   return 0;
 }
 
-function whyTooLate(stage: TurnStage): string | undefined {
+function whereLearned(stage: TurnStage): string | undefined {
   switch (stage.kind) {
     case 'trained':
-      return `trained in v${stage.version}; to undo it, roll back to an earlier version with clawloop policy rollback`;
+      return `v${stage.version} learned from it`;
     case 'in-batch':
-      return `is in ${stage.batchId}, which is being trained; once that is promoted, undo it with clawloop policy rollback`;
+      return `${stage.batchId}, which is being trained, has it`;
     default:
       return undefined;
   }

@@ -10,10 +10,12 @@ import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-r
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { countForCanary, decideCanary } from './canary.ts';
+import { type ComingSamples, comingAfter, comingStill } from './coming-samples.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
+import { type BatchWithoutPlace, returnBatch, takeReturned, withdrawReturned } from './returned-batches.ts';
 import { droppedSample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
 import { awaitsDecision, isCounted, noteDecision, watchPromoted, watchVerdict } from './verdict-watch.ts';
@@ -27,21 +29,12 @@ type SubmitRow = {
   readonly paused: boolean;
   readonly requested: boolean;
   /** sessions with more samples to follow immediately; absent: none */
-  readonly coming?: Readonly<Record<string, Coming>>;
+  readonly coming?: ComingSamples;
   /** sample ids are kept in `known`; absent in rows of earlier programs */
   readonly remembers?: true;
   /** head, bound and canary against which the whole pool was last checked; canary absent: none */
   readonly checked: { readonly head: number; readonly maxStaleness: number; readonly canary?: number };
 };
-
-/**
- * How many samples follow, and when the previous one was appended, ms since 1970. A bare number comes from an
- * earlier program, which did not record the time.
- */
-type Coming = number | { readonly following: number; readonly since: number };
-
-/** ms for which samples of one commit wait for each other; they are appended together */
-const COMING_MS = 60_000;
 
 const emptyRow: SubmitRow = {
   arrived: 0,
@@ -70,14 +63,16 @@ export const submit: Fold<SubmitSettings> = {
     const before = table.get('now') ?? emptyRow;
     const commanded = applyCommand(draft, withSampleIds(draft, before), event);
     const added = addSample(draft, commanded, event, { at, settings });
-    const current = noteLostSample(expireComing(added.row, event), event);
+    const coming = comingStill(added.row.coming, event);
+    const current = coming === added.row.coming ? added.row : { ...added.row, ...defined({ coming }) };
     const withdrawn = withdrawSample(draft, current, event);
+    const again = event.type === 'batch.returned' && !isCopy ? returnBatch(draft, event, at) : [];
     const { row, dropped: unfit } = dropUnfit(draft, withdrawn.row, event, settings);
-    const dropped = [...added.emit, ...withdrawn.dropped, ...unfit];
-    const formed = formBatch(draft, row, event, settings);
-    const after = formed?.row ?? row;
+    const dropped = [...added.emit, ...withdrawn.dropped, ...again, ...unfit];
+    const formed = nextBatch(draft, row, event, settings);
+    const after = formed.row ?? row;
     if (after !== before) table.set('now', after);
-    return { changes: draft.changes(), emit: [...decided, ...dropped, ...(formed?.emit ?? [])] };
+    return { changes: draft.changes(), emit: [...decided, ...dropped, ...formed.emit] };
   },
 };
 
@@ -137,49 +132,24 @@ function addSample(
   }
   const sample = { ...eligibleSample(event, at), ...inPool };
   draft.table<EligibleSample>('sample').set(orderKey(row.arrived), sample);
-  const coming = comingAfter(row, sample.session, event, following);
+  const coming = comingAfter(row.coming, sample.session, event, following);
   return { row: { ...row, arrived: row.arrived + 1, eligible: row.eligible + 1 - left, coming }, emit };
 }
 
-function comingAfter(
-  row: SubmitRow,
-  session: string,
-  { recorded: since }: InputEvent,
-  following = 0,
-): NonNullable<SubmitRow['coming']> {
-  const { [session]: _, ...others } = row.coming ?? {};
-  const more = since === undefined ? following : { following, since };
-  return following === 0 ? others : { ...others, [session]: more };
-}
-
-/** Stops waiting for samples that never arrive, so that they do not block batches. */
-function expireComing(row: SubmitRow, { recorded }: InputEvent): SubmitRow {
-  if (row.coming === undefined || recorded === undefined) return row;
-  const isLost = (coming: Coming) => typeof coming === 'number' || recorded - coming.since > COMING_MS;
-  const left = Object.entries(row.coming).filter(([, coming]) => !isLost(coming));
-  return left.length === Object.keys(row.coming).length ? row : { ...row, coming: Object.fromEntries(left) };
-}
-
-/** Stops waiting for a rewarded sample whose record was lost. */
-function noteLostSample(row: SubmitRow, event: InputEvent): SubmitRow {
-  if (event.type !== 'sample.dropped' || event.data.coming === undefined) return row;
-  const { session, following } = event.data.coming;
-  return { ...row, coming: comingAfter(row, session, event, following) };
-}
-
-/** Drops a withdrawn sample from the pool and from the earlier requests. It stays in a batch that has it. */
+/** Drops a withdrawn sample wherever it waits, and from the earlier requests. It stays in a batch that has it. */
 function withdrawSample(draft: Draft, row: SubmitRow, event: InputEvent) {
   if (event.type !== 'sample.withdrawn') return { row, dropped: [] };
   const samples = draft.table<EligibleSample>('sample');
   const { sampleId, reason } = event.data;
   forgetRequest(draft, sampleId);
+  const returned = withdrawReturned(draft, event);
   const entry = [...samples.entries()].find(([, sample]) => sample.sampleId === sampleId);
-  if (entry === undefined) return { row, dropped: [] };
+  if (entry === undefined) return { row, dropped: returned };
   samples.delete(entry[0]);
   noteLeft(draft, sampleId, event);
   return {
     row: { ...row, eligible: row.eligible - 1 },
-    dropped: [droppedSample(event, { sampleId, adapter: event.subject, reason })],
+    dropped: [droppedSample(event, { sampleId, adapter: event.subject, reason }), ...returned],
   };
 }
 
@@ -226,11 +196,24 @@ function dropUnfit(draft: Draft, row: SubmitRow, event: InputEvent, { maxStalene
   return { row: { ...row, checked, eligible: row.eligible - dropped.length }, dropped };
 }
 
-function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: SubmitSettings) {
+type NextBatch = { readonly row?: SubmitRow; readonly emit: readonly ClawLoopEvent[] };
+
+/** Forms a batch if none is open: first of returned batches, so that they train in their order. */
+function nextBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: SubmitSettings): NextBatch {
   const view = headView(draft);
+  if (view.open !== null || row.paused || awaitsDecision(draft)) return { emit: [] };
+  const n = view.n + 1;
+  const { batch, dropped } = takeReturned(draft, event, n);
+  if (batch !== undefined) return { emit: [...dropped, openBatch(draft, event, batch)] };
   const enough = row.eligible >= settings.size || (row.requested && row.eligible > 0);
   const isWhole = Object.keys(row.coming ?? {}).length === 0;
-  if (view.open !== null || row.paused || !enough || !isWhole || awaitsDecision(draft)) return undefined;
+  if (!enough || !isWhole) return { emit: dropped };
+  const formed = formBatch(draft, row, event, settings);
+  return { row: formed.row, emit: [...dropped, ...formed.emit] };
+}
+
+function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: SubmitSettings) {
+  const view = headView(draft);
   const samples = draft.table<EligibleSample>('sample');
   const { size, most = size, maxStaleness, share = 0.5 } = settings;
   const batchesLeft = (version: number) => maxStaleness - staleness(view, version, view.head) + 1;
@@ -238,24 +221,18 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
   const options = { size, most, share, newestFirst, batchesLeft };
   const { batch, overtaken } = pickSamples([...samples.entries()], options);
   const adapter = event.subject;
-  const n = view.n + 1;
   const earlier = namesEarlierRequests(settings.training) ? earlierRequests(draft) : [];
-  const data: BatchSubmitted['data'] = {
-    batchId: `${adapter}/batch/${n}`,
-    adapter,
-    n,
-    parent: view.head,
-    size: settings.size,
-    maxStaleness: settings.maxStaleness,
+  const opened = openBatch(draft, event, {
+    size,
+    maxStaleness,
     samples: batch.map(([, sample]) => {
       const { sampleId, at } = sample;
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
     ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
     settings: trainingOf(settings, adapter),
-    seed: batchSeed(adapter, n),
-  };
-  writeHeadChange(draft, { open: data, n });
+    seed: batchSeed(adapter, view.n + 1),
+  });
   const leaving = [...batch, ...overtaken];
   for (const [key, { sampleId }] of leaving) {
     samples.delete(key);
@@ -269,13 +246,21 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
     );
   return {
     emit: [
-      BatchSubmitted.create({ ...envelopeOf(event), id: data.batchId, data }),
-      ...overtaken.map(([, { sampleId }]) =>
-        droppedSample(event, { sampleId, adapter: event.subject, reason: 'stale' }),
-      ),
+      opened,
+      ...overtaken.map(([, { sampleId }]) => droppedSample(event, { sampleId, adapter, reason: 'stale' })),
     ],
     row: { ...row, requested: false, eligible: row.eligible - leaving.length },
   };
+}
+
+/** Opens the next batch, on the head. */
+function openBatch(draft: Draft, event: InputEvent, batch: BatchWithoutPlace): BatchSubmitted {
+  const view = headView(draft);
+  const n = view.n + 1;
+  const adapter = event.subject;
+  const data = { batchId: `${adapter}/batch/${n}`, adapter, n, parent: view.head, ...batch };
+  writeHeadChange(draft, { open: data, n });
+  return BatchSubmitted.create({ ...envelopeOf(event), id: data.batchId, data });
 }
 
 const trainingOf = (

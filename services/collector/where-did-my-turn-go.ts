@@ -7,7 +7,7 @@ import { laterReasons, skipRules } from './skip-reason.ts';
 import { turnRules } from './turn-type.ts';
 
 /**
- * Why a completed turn does not train; `stale`, `off-lineage` and what was `deleted` or
+ * Why a completed turn does not train; `stale`, `off-lineage`, `already-trained` and what was `deleted` or
  * `withdrawn` while it waited for a batch are decided by `submit`, the others by `assemble`.
  */
 const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
@@ -30,6 +30,8 @@ const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   contradicted: 'a later wish of the same person contradicts it; `rule` names its own wish',
   'too-late': 'later evidence came a day or more after the judgment, when the turn was forgotten',
   'off-lineage': 'the version that sampled it was rolled back and is not an ancestor of the head',
+  'already-trained':
+    'its batch was to train again (`clawloop policy retrain`), but the head has learned from it; `rule` names the batch',
 };
 
 /** The generated blocks of docs/use/where-did-my-turn-go.md, from the tables by which the collector decides. */

@@ -115,6 +115,10 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     why: 'The version that answered was rolled back.',
     change: KEEP_TALKING,
   },
+  'already-trained': {
+    why: 'It was to train again, but the head has learned from it.',
+    change: 'Nothing has to change.',
+  },
   'set-aside': {
     why: 'Corrections of this kind had no effect, so the wish is set aside.',
     change: 'It is taken up again on new evidence: state it again later, or praise an answer that meets it.',

@@ -4,7 +4,7 @@ import { position } from './position.ts';
 import { recordedTrainingSettings } from './training-settings.ts';
 
 /** Blocks further batches of its adapter until the batch has an outcome. Id: `<adapter>/batch/<n>`. */
-export const BatchSubmitted = defineEvent('batch.submitted', 5, {
+export const BatchSubmitted = defineEvent('batch.submitted', 6, {
   topic: 'training',
   key: (batch) => batch.adapter,
   writtenBy: 'collector',
@@ -51,6 +51,12 @@ export const BatchSubmitted = defineEvent('batch.submitted', 5, {
       ),
     settings: recordedTrainingSettings,
     seed: z.int(),
+    again: z
+      .string()
+      .optional()
+      .describe(
+        'the batch of a rolled-back version whose samples, settings and seed it has; absent: a batch of new samples',
+      ),
   }),
 });
 export type BatchSubmitted = EventOf<typeof BatchSubmitted>;

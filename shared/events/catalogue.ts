@@ -1,4 +1,5 @@
 import { BatchRequested } from './batch-requested.ts';
+import { BatchReturned } from './batch-returned.ts';
 import { BatchSubmitted } from './batch-submitted.ts';
 import { EnvironmentActed } from './environment-acted.ts';
 import { EnvironmentEvaluated } from './environment-evaluated.ts';
@@ -89,6 +90,7 @@ export const catalogue = [
   WishTakenUp,
   BatchSubmitted,
   BatchRequested,
+  BatchReturned,
   LearningPaused,
   LearningResumed,
   PolicyTrained,
@@ -142,6 +144,7 @@ export type ClawLoopEvent =
   | WishTakenUp
   | BatchSubmitted
   | BatchRequested
+  | BatchReturned
   | LearningPaused
   | LearningResumed
   | PolicyTrained

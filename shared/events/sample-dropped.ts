@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Id: `<turn>/dropped`. */
-export const SampleDropped = defineEvent('sample.dropped', 9, {
+/** Id: `<sample>/dropped`, for a sample that waited to train again with `/<id of batch.returned>`. */
+export const SampleDropped = defineEvent('sample.dropped', 10, {
   topic: 'training',
   key: (sample) => sample.adapter,
   writtenBy: 'collector',
@@ -27,13 +27,18 @@ export const SampleDropped = defineEvent('sample.dropped', 9, {
       'set-aside',
       'contradicted',
       'too-late',
+      'already-trained',
     ]),
     rule: z
       .string()
       .optional()
       .describe(
-        'for a secret its kind and rule version, such as jwt@1; for a lost record its position; for set-aside or contradicted its wishes; otherwise absent',
+        'for a secret its kind and rule version, such as jwt@1; for a lost record its position; for set-aside or contradicted its wishes; for already-trained its batch; otherwise absent',
       ),
+    returned: z
+      .string()
+      .optional()
+      .describe('only for a sample that waited to train again: id of its batch.returned'),
     coming: z
       .object({
         session: z.string().describe('<session>@<epoch>'),

@@ -44,7 +44,7 @@ export const baseVersion: VersionRow = { parent: null, checkpoint: null, digest:
 /** Types of the events that may change a head. */
 export const headTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
   ...(['batch.submitted', 'policy.canary-started', 'policy.promoted'] as const),
-  ...(['policy.rejected', 'policy.update-failed', 'policy.rolled-back'] as const),
+  ...(['policy.rejected', 'policy.update-failed', 'policy.rolled-back', 'batch.returned'] as const),
 ]);
 
 /**
@@ -74,6 +74,8 @@ export function headChange(view: HeadView, event: ClawLoopEvent): HeadChange | u
       const applies = staleness(view, from, view.head) >= 0 && view.version(to) !== undefined;
       return { command: event.id, ...defined({ head: applies ? to : undefined }) };
     }
+    case 'batch.returned':
+      return view.hasCommand(event.id) ? undefined : { command: event.id };
     default:
       return undefined;
   }

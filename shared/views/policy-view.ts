@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import { PolicyRolledBack } from '../events/policy-rolled-back.ts';
+import { defined } from '../lang/defined.ts';
 import { applyHead, type HeadState, headTypes, openHead } from '../lineage/head.ts';
 import { headState } from '../lineage/head-state.ts';
 
@@ -10,6 +11,8 @@ const versionView = z.object({
   batchId: z.string(),
   time: z.string(),
   samples: z.int(),
+  /** the batch whose samples trained again; absent: new samples */
+  again: z.string().optional(),
   state: z.string(),
   /** reason of a rejection with numbers; otherwise empty */
   detail: z.string(),
@@ -64,7 +67,7 @@ export function createPolicyView(adapter: string, from?: PolicyState) {
   const on = (event: ClawLoopEvent): void => {
     if (event.subject !== adapter) return;
     if (event.type === 'batch.submitted') {
-      const { n, parent, batchId, samples } = event.data;
+      const { n, parent, batchId, samples, again } = event.data;
       if (versions.has(n)) return;
       if (!numbers.has(batchId)) numbers.set(batchId, n);
       versions.set(n, {
@@ -73,6 +76,7 @@ export function createPolicyView(adapter: string, from?: PolicyState) {
         batchId,
         time: event.time,
         samples: samples.length,
+        ...defined({ again }),
         state: 'training',
         detail: '',
         digest: '',

@@ -1,3 +1,4 @@
+import type { BatchReturned } from '../events/batch-returned.ts';
 import type { BatchSubmitted } from '../events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../events/catalogue.ts';
 import type { ChatMessage } from '../events/chat-message.ts';
@@ -172,6 +173,13 @@ export class TurnTracker {
       });
   }
 
+  /** Its own batch stays among the batches of the turn; it trains again in another. A copy changes nothing. */
+  #onReturned({ id, subject, data }: BatchReturned): void {
+    if (this.#headOf(subject).state().commands[id]) return;
+    for (const { sampleId } of data.samples)
+      this.#updateByTraining(turnOfSample(sampleId), { stage: { kind: 'waiting-for-batch' } });
+  }
+
   #onReady(sampleId: string): void {
     const turn = turnOfSample(sampleId);
     if (!this.#parts.views.has(turn)) return;
@@ -243,6 +251,9 @@ export class TurnTracker {
         break;
       case 'batch.submitted':
         this.#onBatch(event);
+        break;
+      case 'batch.returned':
+        this.#onReturned(event);
         break;
       case 'policy.trained':
         this.#onTrained(event.data);

@@ -4,7 +4,7 @@ import type { Topic } from '../../../shared/events/define-event.ts';
 import type { PolicyPromoted } from '../../../shared/events/policy-promoted.ts';
 import type { PolicyTrained } from '../../../shared/events/policy-trained.ts';
 import { sampleDigest, samplesDigest } from '../../../shared/lineage/batch-digest.ts';
-import { type Audited, type Folds, placeNumber, placeOf, type ReportViolation } from './audited.ts';
+import { type Audited, digestOf, type Folds, placeNumber, placeOf, type ReportViolation } from './audited.ts';
 import type { Books } from './books/books.ts';
 import { openBytes, openColumn, openMarks } from './books/column.ts';
 import type { Names } from './books/ids.ts';
@@ -15,6 +15,8 @@ const leavesNoCandidate: ReadonlySet<string> = new Set(['not-finite', 'nothing-l
 type Batch = Pick<BatchSubmitted['data'], 'n' | 'parent' | 'adapter'> & {
   /** their numbers */
   readonly samples: Uint32Array;
+  /** digest, without the canary */
+  readonly settings: number;
   trained: Pick<PolicyTrained['data'], 'digest' | 'checkpoint' | 'parent' | 'version'> | undefined;
 };
 
@@ -54,15 +56,24 @@ export class BatchCheck {
   }
 
   #onBatch({ data }: BatchSubmitted): void {
-    const { batchId, adapter, n, samples, seed } = data;
+    const { batchId, adapter, n, parent, samples, seed, again } = data;
     if (this.#batches.has(batchId)) return;
     const numbers = Uint32Array.from(samples, ({ sampleId }) => this.#items.add(sampleId));
-    this.#batches.set(batchId, { n, parent: data.parent, adapter, samples: numbers, trained: undefined });
+    const batch = {
+      n,
+      parent,
+      adapter,
+      samples: numbers,
+      settings: digestOf({ ...data.settings, canaryShare: undefined }),
+      trained: undefined,
+    };
+    this.#batches.set(batchId, batch);
+    if (again !== undefined) this.#checkAgain(batchId, batch, again);
     const before = this.#latest.get(adapter) ?? 0;
     if (n !== before + 1) this.#violation(`${batchId} follows batch ${before} of ${adapter}`, 'training');
     this.#latest.set(adapter, n);
-    if (seed !== seedOf(adapter, n))
-      this.#violation(`${batchId} has the seed ${seed} instead of ${seedOf(adapter, n)}`);
+    const seeded = seedOf(adapter, again === undefined ? n : (this.#batches.get(again)?.n ?? n));
+    if (seed !== seeded) this.#violation(`${batchId} has the seed ${seed} instead of ${seeded}`);
     for (const [index, { sampleId, at }] of samples.entries()) {
       const place = this.#readyAt.get(numbers[index]!);
       if (place === 0) continue; // reported by the conservation check
@@ -72,6 +83,20 @@ export class BatchCheck {
           `${batchId} reads ${sampleId} at ${at.partition}@${at.offset}, but it is at ${ready.partition}@${ready.offset}`,
         );
     }
+  }
+
+  /** It trains nothing but samples of the earlier batch, with its settings. */
+  #checkAgain(batchId: string, batch: Batch, again: string): void {
+    const earlier = this.#batches.get(again);
+    if (earlier === undefined || earlier.adapter !== batch.adapter) {
+      this.#violation(`${batchId} trains ${again} again, which is not in the log`, 'training');
+      return;
+    }
+    const others = batch.samples.filter((sample) => !earlier.samples.includes(sample));
+    for (const sample of others)
+      this.#violation(`${batchId} trains ${again} again, but ${this.#items.nameOf(sample)} was not in it`);
+    if (batch.settings !== earlier.settings)
+      this.#violation(`${batchId} trains ${again} again, but with other settings`);
   }
 
   #onTrained({ data, dataschema }: PolicyTrained): void {

@@ -23,8 +23,8 @@ const decidedOnce: ReadonlySet<ClawLoopEvent['type']> = new Set<ClawLoopEvent['t
 ]);
 
 /**
- * Checks that every live interaction has one outcome, and every ready sample is in one batch or dropped. Feed
- * it the topics in the order of the loop.
+ * Checks that every live interaction has one outcome, and every ready sample is in one batch or dropped, and once
+ * more each time that it is to train again. Feed it the topics in the order of the loop.
  *
  * @param setAside whether a group rejected the record: a copy may follow, put back by a redrive
  */
@@ -38,6 +38,8 @@ export class ConservationCheck {
   /** by number of the event: more than one copy, or a rejected one */
   readonly #repeated = new Map<number, { readonly copies: number; readonly rejected: number }>();
   readonly #reasons = new Map<string, number>();
+  /** ids of operators' commands that made samples train again */
+  readonly #returns = new Set<string>();
 
   constructor(violation: ReportViolation, setAside: (record: Audited) => boolean, books: Books) {
     this.#violation = violation;
@@ -116,7 +118,12 @@ export class ConservationCheck {
         break;
       case 'sample.dropped':
         count(event.data.sampleId, 'dropped');
-        this.#countReason(event.data.reason);
+        if (event.data.returned === undefined) this.#countReason(event.data.reason);
+        break;
+      case 'batch.returned':
+        if (this.#returns.has(event.id)) break;
+        this.#returns.add(event.id);
+        for (const { sampleId } of event.data.samples) count(sampleId, 'returned');
         break;
       case 'batch.submitted':
         for (const { sampleId } of event.data.samples) entries.count(this.#items.add(sampleId), 'batches');
@@ -152,6 +159,7 @@ export class ConservationCheck {
       if (item.live) counts['of these live'] += 1;
       checkEntry(id, item, this.#violation);
       if (!item.live || !item.seen) continue;
+      if (item.returned > 0 && !isSpent(item)) open['samples without a batch'] += 1;
       if (item.batches > 0) counts['in a batch'] += 1;
       else if (item.skipped + item.dropped > 0) counts['not trained, with a reason'] += 1;
       else if (item.completed === 0 && item.tooLate) {
@@ -185,21 +193,34 @@ function checkRevision(
   turn: Entry | undefined,
   violation: ReportViolation,
 ): boolean {
-  const { judged, ready, dropped, batches } = item;
+  const { judged, ready } = item;
   const turnId = turnOfSample(id);
   if ((turn?.judged ?? 0) === 0) violation(`${id} revises a judgment of ${turnId}, which has none`, 'turns');
   if (judged === 0) violation(`the sample ${id} has no judgment`, 'turns');
   if (judged > 1) violation(`${id} has ${judged} judgments`);
   if (ready > 1) violation(`${id} was ready ${ready} times`);
-  if (batches + dropped > 1) violation(`${id} is in ${batches} batches and was dropped ${dropped} times`);
-  if (ready === 0 && batches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
-  return ready > 0 && batches + dropped === 0;
+  checkUses(id, item, violation);
+  return ready > 0 && !isSpent(item);
 }
+
+/** A sample is in a batch or dropped, once, and once more each time that it is to train again. */
+function checkUses(
+  id: string,
+  { ready, batches, dropped, returned }: Entry,
+  violation: ReportViolation,
+): void {
+  const again = returned === 0 ? '' : `, but was to train again ${returned} times`;
+  if (batches + dropped > 1 + returned)
+    violation(`${id} is in ${batches} batches and was dropped ${dropped} times${again}`);
+  if (returned > 0 && batches === 0) violation(`${id} was to train again, but is in no batch`, 'training');
+  if (ready === 0 && batches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
+}
+
+const isSpent = ({ batches, dropped, returned }: Entry): boolean => batches + dropped > returned;
 
 function checkEntry(id: string, item: Entry, violation: ReportViolation): void {
   const { seen, live, judged, ready, dropped, completed } = item;
   const outcomes = item.skipped + completed;
-  const inBatches = item.batches;
   if (!seen) violation(`${id} has an outcome, but its interaction is not in the log`, 'conversations');
   else if (!live && outcomes > 0) violation(`${id} asked for a pinned version, but made a turn`);
   else if (outcomes > 1) violation(`${id} has ${outcomes} outcomes`);
@@ -209,7 +230,6 @@ function checkEntry(id: string, item: Entry, violation: ReportViolation): void {
   if (judged > 1) violation(`${id} has ${judged} judgments`);
   if (ready === 0 && dropped > 1) violation(`${id} was dropped ${dropped} times`);
   if (ready > 1) violation(`${id} was ready ${ready} times`);
-  if (ready > 0 && inBatches + dropped > 1)
-    violation(`${id} is in ${inBatches} batches and was dropped ${dropped} times`);
-  if (ready === 0 && inBatches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
+  if (ready > 0) checkUses(id, item, violation);
+  else if (item.batches > 0) violation(`${id} is in a batch, but was never ready`, 'training');
 }

@@ -233,7 +233,8 @@ export class JudgmentCheck {
       wrong('contradicts itself about whether its session is settled by reward');
   }
 
-  #onDropped({ data: { sampleId, reason } }: SampleDropped): void {
+  #onDropped({ data: { sampleId, reason, returned } }: SampleDropped): void {
+    if (returned !== undefined) return; // it was ready, and trained once
     const judgment = this.#settledAs(sampleId);
     if (judgment === undefined && !unjudged.includes(reason))
       this.#violation(`${sampleId} was dropped as ${reason}, but has no judgment`, 'turns');

@@ -1,3 +1,4 @@
+import type { BatchReturned } from '../../../shared/events/batch-returned.ts';
 import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import type { PolicyCanaryStarted } from '../../../shared/events/policy-canary-started.ts';
@@ -23,7 +24,10 @@ type Adapter = {
   /** past heads, and whether a rollback was the last to lead away from them */
   readonly left: Map<number, boolean>;
   readonly outcomes: Map<string, string>;
-  readonly batches: Set<string>;
+  /** numbers of the batches with its samples, the first of them its own */
+  readonly batches: Map<string, readonly number[]>;
+  /** by batch: samples that an operator wants to train again */
+  readonly returned: Map<string, ReadonlySet<string>>;
   lastBatch: BatchSubmitted['data'] | undefined;
   /** numbers of batches after which a smaller batch was requested */
   readonly requestedAfter: Set<number>;
@@ -45,7 +49,8 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
 /**
  * Checks batches and lineage of each adapter in log order, without the code of shared/lineage: one open batch
  * at a time, one outcome each, no number used twice, the head moved only from the head, samples on the lineage
- * and fresh enough, smaller batches only on request, no answer by a version that was never promoted.
+ * and fresh enough, smaller batches and batches that train again only on request, no answer by a version that was
+ * never promoted.
  */
 export class LineageCheck {
   readonly #violation: ReportViolation;
@@ -79,7 +84,8 @@ export class LineageCheck {
       parents: new Map<number, number | null>([[0, null]]),
       left: new Map<number, boolean>(),
       outcomes: new Map<string, string>(),
-      batches: new Set<string>(),
+      batches: new Map<string, readonly number[]>(),
+      returned: new Map<string, ReadonlySet<string>>(),
       lastBatch: undefined,
       requestedAfter: new Set<number>(),
       answeredBy: new Map<number, string>(),
@@ -99,9 +105,10 @@ export class LineageCheck {
 
   #onBatch({ subject, data }: BatchSubmitted, time: number): void {
     const adapter = this.#adapterOf(subject);
-    const { batchId, n, parent } = data;
+    const { batchId, n, parent, again } = data;
     if (adapter.batches.has(batchId)) return;
-    this.#checkSamples(subject, data);
+    if (again === undefined) this.#checkSamples(subject, data);
+    else this.#checkAgain(adapter, data, again);
     if (adapter.openBatch !== undefined)
       this.#violation(`${batchId} was submitted while ${adapter.openBatch} was open`);
     if (adapter.versions.has(n)) this.#violation(`${subject} v${n} is used twice`);
@@ -110,7 +117,7 @@ export class LineageCheck {
       this.#violation(`${batchId} starts from v${parent}, which was never promoted`, 'training');
     else if (parent !== adapter.head && !adapter.left.get(parent))
       this.#violation(`${batchId} starts from v${parent}, although v${adapter.head} is the head`, 'training');
-    adapter.batches.add(batchId);
+    adapter.batches.set(batchId, [n]);
     adapter.lastBatch = data;
     adapter.versions.add(n);
     adapter.openBatch = batchId;
@@ -139,7 +146,8 @@ export class LineageCheck {
       this.#sampledBy.set(event.subject, sampleId, version);
     } else if (event.type === 'batch.requested') {
       this.#adapterOf(event.subject).requestedAfter.add(event.data.after);
-    } else if (event.type === 'batch.submitted') this.#onBatch(event, time);
+    } else if (event.type === 'batch.returned') this.#onReturned(event);
+    else if (event.type === 'batch.submitted') this.#onBatch(event, time);
     else if (event.type === 'policy.trained') this.#checkInput(event);
     else if (event.type === 'policy.canary-started') this.#onCanary(event);
     else if (isOutcome(event)) this.#onOutcome(event);
@@ -170,6 +178,31 @@ export class LineageCheck {
       if (steps > maxStaleness)
         this.#violation(`${sampleId} is ${steps} steps old in ${batchId}, which allows ${maxStaleness}`);
     }
+  }
+
+  /** Samples train again only on request, and never on a version that learned from them. */
+  #checkAgain(
+    adapter: Adapter,
+    { batchId, n, parent, samples }: BatchSubmitted['data'],
+    again: string,
+  ): void {
+    const made = adapter.batches.get(again) ?? [];
+    const learned = made.find((version) => this.#stepsBetween(adapter, version, parent) >= 0);
+    if (learned !== undefined)
+      this.#violation(`${batchId} trains ${again} again, but v${parent} learned from it in v${learned}`);
+    adapter.batches.set(again, [...made, n]);
+    const wanted = adapter.returned.get(again);
+    if (samples.length === 0) this.#violation(`${batchId} is empty`);
+    for (const { sampleId } of samples)
+      if (!wanted?.has(sampleId))
+        this.#violation(`${batchId} trains ${sampleId} again, but nobody asked for it`, 'training');
+    if (adapter.requestedAfter.has(n - 1)) adapter.requestedAfter.add(n); // the request is for the next new samples
+  }
+
+  #onReturned({ subject, data: { batchId, samples } }: BatchReturned): void {
+    const { returned } = this.#adapterOf(subject);
+    const others = returned.get(batchId) ?? [];
+    returned.set(batchId, new Set([...others, ...samples.map(({ sampleId }) => sampleId)]));
   }
 
   /** Version 1 of the event has no digest. */

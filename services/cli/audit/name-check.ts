@@ -22,7 +22,8 @@ const ids: { readonly [Type in ClawLoopEvent['type']]?: IdOf<Type> } = {
   'judgment.revised': ({ turnId, n }) => `${turnId}/judgment/${n}`,
   'verdict.recorded': ({ turnId }) => `${turnId}/verdict`,
   'sample.ready': ({ sampleId }) => `${sampleId}/ready`,
-  'sample.dropped': ({ sampleId }) => `${sampleId}/dropped`,
+  'sample.dropped': ({ sampleId, returned }) =>
+    `${sampleId}/dropped${returned === undefined ? '' : `/${returned}`}`,
   'sample.withdrawn': ({ sampleId }) => `${sampleId}/withdrawn`,
   'batch.submitted': ({ batchId }) => batchId,
   'policy.trained': ({ batchId }) => `${batchId}/trained`,

@@ -46,6 +46,9 @@ export function createBacklog(folded: Folded) {
       case 'sample.dropped':
         adapter.waiting.delete(event.data.sampleId);
         break;
+      case 'batch.returned':
+        for (const { sampleId } of event.data.samples) adapter.waiting.set(sampleId, since);
+        break;
       case 'batch.submitted':
         for (const { sampleId } of event.data.samples) adapter.waiting.delete(sampleId);
         adapter.size = event.data.size;

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import {
+  again,
   audit,
   batch,
   completed,
@@ -11,10 +14,23 @@ import {
   judged,
   promoted,
   ready,
+  returned,
   stepped,
   trained,
   vote,
 } from './testing/facts.ts';
+
+/** v1 learned from a sample, and the head went back. */
+const abandoned = [
+  trained('a'),
+  batch(1, 0, 'a'),
+  promoted(1, 0),
+  event('policy.rolled-back', 'r', { from: 1, to: 0 }),
+];
+const otherSettings = ({ data }: ClawLoopEvent) => {
+  const { settings } = data as BatchSubmitted['data'];
+  return { ...data, settings: { ...settings, epochs: settings.epochs + 1 } } as BatchSubmitted['data'];
+};
 
 test.each<[string, Facts, RegExp]>([
   [
@@ -147,6 +163,36 @@ test.each<[string, Facts, RegExp]>([
     /the return of a is 0.5, but 0.9 by the conversation tree/,
   ],
   [
+    'a sample that trains again unasked',
+    [abandoned, again(2, 0, 1, 'a')],
+    /b2 trains a again, but nobody asked for it[\s\S]*in 2 batches/,
+  ],
+  [
+    'a sample that trains twice on one line',
+    [trained('a'), batch(1, 0, 'a'), promoted(1, 0), returned(1, 'a'), again(2, 1, 1, 'a')],
+    /b2 trains b1 again, but v1 learned from it in v1/,
+  ],
+  [
+    'a sample that trains again in the place of another',
+    [abandoned, trained('c'), returned(1, 'a', 'c'), again(2, 0, 1, 'c')],
+    /b2 trains b1 again, but c was not in it/,
+  ],
+  [
+    'a batch that trains again with other settings',
+    [abandoned, returned(1, 'a'), event('batch.submitted', 'b2', otherSettings(again(2, 0, 1, 'a')))],
+    /b2 trains b1 again, but with other settings/,
+  ],
+  [
+    'a batch that trains again with a seed of its own',
+    [abandoned, returned(1, 'a'), event('batch.submitted', 'b2', { ...batch(2, 0, 'a').data, again: 'b1' })],
+    /b2 has the seed/,
+  ],
+  [
+    'a sample that is to train again, and is dropped without having trained',
+    [trained('a'), batch(1, 0), returned(1, 'a')],
+    /a was to train again, but is in no batch/,
+  ],
+  [
     'a return from nowhere',
     [interaction('b'), earned('b', 1, 1, 'a')],
     /continues from a, which has no return/,
@@ -159,6 +205,18 @@ test.each<[string, Facts, RegExp]>([
   ['a judgment without a cause', [completed('a'), judged('a')], /not in the log before it/],
 ])('%s is a violation', (_, events, sentence) => {
   expect(audit(events).broken.join('\n')).toMatch(sentence);
+});
+
+test('samples of an abandoned version may train again, on request, once more each time', () => {
+  const waits = audit(abandoned, returned(1, 'a'), returned(1, 'a'));
+  expect(waits).toMatchObject({ broken: [], open: { 'samples without a batch': 1 } });
+  const once = [abandoned, returned(1, 'a'), again(2, 0, 1, 'a'), promoted(2, 0)];
+  expect(audit(once)).toMatchObject({ broken: [], open: { 'samples without a batch': 0 } });
+  const gone = { sampleId: 'a', reason: 'already-trained', returned: 'late' };
+  const late = { ...returned(1, 'a'), id: 'late' };
+  const dropped = event('sample.dropped', 'a/dropped/late', gone);
+  expect(audit(once, late, dropped)).toMatchObject({ broken: [], open: { 'samples without a batch': 0 } });
+  expect(audit(once, late, dropped, { ...dropped, id: 'b/dropped/late' }).broken).not.toEqual([]);
 });
 
 test('a version names its batch; one from an earlier release need not', () => {

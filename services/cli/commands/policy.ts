@@ -4,17 +4,21 @@ import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import { rollbackFact } from '../../../shared/lineage/operator-facts.ts';
 import type { EventLog } from '../../../shared/log/event-log.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { dataFolder } from '../../../shared/runtime/data-folder.ts';
+import { openCheckpoints } from '../../../shared/runtime/open-checkpoints.ts';
 import { formatTable } from '../../../shared/runtime/table.ts';
 import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
 import type { Command } from '../command.ts';
 import { readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readPolicies } from '../policies.ts';
+import { retrain } from '../retrain/retrain.ts';
 
 export const policy: Command = {
   name: 'policy',
-  usage: 'list | show VERSION | rollback VERSION | export',
-  about: 'list versions, show one, roll back, or export the figures of all steps',
+  usage: 'list | show VERSION | rollback VERSION | retrain [VERSION] | export',
+  about:
+    'list versions, show one, roll back, train again without erased words, or export the figures of all steps',
   details: [
     ['list', 'show every version with its parent and outcome, and every rollback with its numbers'],
     ['show VERSION', 'show its batch, digest and metrics'],
@@ -22,11 +26,22 @@ export const policy: Command = {
       'rollback VERSION',
       'make it the head again, also when the checkpoint of the head is lost; a running step cannot undo this',
     ],
+    [
+      'retrain [VERSION]',
+      'go back to VERSION and train the batches after it again, without samples that were erased, withdrawn or deleted',
+    ],
+    ['', 'default: the newest version that learned from none of them'],
+    ['  --from VERSION', 'train again what led to this version; default: the head'],
+    ['  --dry-run', 'show what would be trained again'],
+    ['  --yes', 'do not ask'],
     ['--reason TEXT', 'recorded in the event'],
     ['export --style S --into FOLDER', 'write the figures of all steps, one run per adapter'],
     ['', 'tensorboard: event files; wandb: offline runs, for wandb sync'],
     ['  --follow', 'keep adding steps as they end'],
-    ['--adapters A,B', 'only these adapters; with several, `show` and `rollback` need exactly one'],
+    [
+      '--adapters A,B',
+      'only these adapters; with several, `show`, `rollback` and `retrain` need exactly one',
+    ],
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
@@ -35,8 +50,9 @@ export const policy: Command = {
       const { values, settings } = readOptions(rest, { ...strings, follow: { type: 'boolean' } });
       return exportFigures(settings, values);
     }
+    if (action === 'retrain') return retrainOf(rest);
     if (!['list', 'show', 'rollback'].includes(action))
-      throw new UsageError(`unknown action '${action}'; one of: list, show, rollback, export`);
+      throw new UsageError(`unknown action '${action}'; one of: list, show, rollback, retrain, export`);
     const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
     return withLog(settings, async (log) => {
       const read = async (adapter: string) =>
@@ -49,6 +65,32 @@ export const policy: Command = {
     });
   },
 };
+
+async function retrainOf(argv: readonly string[]): Promise<number> {
+  const { values, words, settings } = readOptions(argv, {
+    from: { type: 'string' },
+    reason: { type: 'string' },
+    'dry-run': { type: 'boolean' },
+    yes: { type: 'boolean' },
+  });
+  const [word] = words;
+  const wish = {
+    to: word === undefined ? undefined : wholeNumber(word, 'VERSION'),
+    from: values.from === undefined ? undefined : wholeNumber(values.from, '--from'),
+    reason: values.reason,
+    isDry: values['dry-run'] ?? false,
+    isSure: values.yes ?? false,
+  };
+  const checkpoints = openCheckpoints(settings, dataFolder(settings.dataFolder));
+  try {
+    return await withLog(settings, async (log) => {
+      const adapter = await oneAdapter(log, settings);
+      return retrain(log, checkpoints.storeOf(adapter), { adapter, ...wish });
+    });
+  } finally {
+    await checkpoints.close();
+  }
+}
 
 type PolicyView = ReturnType<typeof createPolicyView>;
 
@@ -70,10 +112,10 @@ function list({ versions, head, rollbacks }: PolicyView): void {
     version === state.head ? 'head' : served.has(version) ? 'in lineage' : '';
   const rows = [
     ['v0', '', '', 'base', mark(0), '', '0', ''],
-    ...[...versions.values()].map(({ version, parent, samples, state: outcome, metrics, time }) => [
+    ...[...versions.values()].map(({ version, parent, samples, again, state: outcome, metrics, time }) => [
       `v${version}`,
       `v${parent}`,
-      samples,
+      again === undefined ? samples : `${samples} of v${again.split('/').at(-1)}`,
       outcome,
       mark(version),
       metrics.verdict?.toFixed(2) ?? '',
@@ -106,7 +148,10 @@ function show({ versions, head }: PolicyView, version: number): number {
     ['version', `v${view.version}${head().head === view.version ? ' (head)' : ''}`],
     ['outcome', view.detail === '' ? view.state : `${view.state}: ${view.detail}`],
     ['parent', `v${view.parent}`],
-    ['batch', `${view.batchId}, ${view.samples} samples, ${view.time}`],
+    [
+      'batch',
+      `${view.batchId}, ${view.samples} samples${view.again === undefined ? '' : ` of ${view.again}, again`}, ${view.time}`,
+    ],
     ['checkpoint', view.checkpoint || 'none'],
     ['digest', view.digest || 'none'],
     ['duration', milliseconds === 0 ? 'not run' : `${(milliseconds / 1000).toFixed(1)} s`],

@@ -49,10 +49,10 @@ export function limitLines({ versions, repeated }: Plan, now: string): readonly 
 function learnedLines(versions: Plan['versions']): readonly string[] {
   return [...Map.groupBy(versions, ({ adapter }) => adapter)].map(([adapter, learned]) => {
     const names = learned.map(({ version }) => `v${version}`).join(', ');
-    const before = Math.min(...learned.map(({ parent }) => parent));
+    const first = Math.min(...learned.map(({ version }) => version));
     return (
-      `LEARNED  ${adapter} learned from the words in ${names}; every version that follows descends from them. To undo it: ` +
-      `clawloop policy rollback ${before} --adapters ${adapter}`
+      `LEARNED  ${adapter} learned from the words in ${names}; every version that follows descends from them. ` +
+      `To train again from before v${first} without them: clawloop policy retrain --adapters ${adapter}`
     );
   });
 }

@@ -33,8 +33,9 @@ type AdapterStatus = {
 export const statusTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
   ...(['interaction.completed', 'turn.completed', 'turn.skipped'] as const),
   ...(['judgment.reached', 'judgment.revised', 'sample.ready', 'sample.dropped'] as const),
-  ...(['batch.submitted', 'policy.canary-started', 'policy.loaded', 'policy.promoted'] as const),
-  ...(['policy.rejected', 'policy.update-failed', 'learning.paused', 'learning.resumed'] as const),
+  ...(['batch.submitted', 'batch.returned', 'policy.canary-started', 'policy.loaded'] as const),
+  ...(['policy.promoted', 'policy.rejected', 'policy.update-failed'] as const),
+  ...(['learning.paused', 'learning.resumed'] as const),
 ]);
 
 /** Ids that are remembered, so that a copy in the log counts once. */
@@ -127,6 +128,8 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   const on = (event: ClawLoopEvent): void => {
     if (event.type === 'sample.ready' && !settled.has(event.data.sampleId)) eligible.add(event.data.sampleId);
     if (event.type === 'sample.dropped') settle(event.data.sampleId);
+    if (event.type === 'batch.returned')
+      for (const { sampleId } of event.data.samples) eligible.add(sampleId);
     if (event.type === 'batch.submitted') {
       for (const { sampleId } of event.data.samples) settle(sampleId);
       openBatch = event.data.batchId;

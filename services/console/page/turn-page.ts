@@ -126,6 +126,7 @@ const titles: Readonly<Record<string, string>> = {
   'sample.dropped': 'The sample does not train',
   'sample.withdrawn': 'The sample is withdrawn',
   'batch.submitted': 'Batch',
+  'batch.returned': 'The batch trains again',
   'policy.trained': 'Training step',
   'policy.promoted': 'New version',
   'policy.rejected': 'The candidate was rejected',

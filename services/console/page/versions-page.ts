@@ -239,7 +239,10 @@ const lessonList = (turns: readonly Lesson[]): TemplateResult =>
 
 type Data = Readonly<Record<string, unknown>>;
 const sentences: Readonly<Record<string, (data: Data) => string>> = {
-  'batch.submitted': ({ n, parent }) => `A batch for v${n} starts from v${parent}.`,
+  'batch.submitted': ({ n, parent, again }) =>
+    `A batch for v${n} starts from v${parent}${again === undefined ? '' : `, with samples of ${again}`}.`,
+  'batch.returned': ({ batchId, without }) =>
+    `${batchId} is to train again${without === 0 ? '' : `, without ${without} of its samples`}.`,
   'batch.requested': ({ reason }) =>
     reason === 'operator'
       ? 'An operator asked for a batch.'

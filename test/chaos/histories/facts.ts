@@ -1,4 +1,5 @@
 import { BatchRequested } from '../../../shared/events/batch-requested.ts';
+import { BatchReturned } from '../../../shared/events/batch-returned.ts';
 import type { ChatMessage } from '../../../shared/events/chat-message.ts';
 import { FeedbackGiven } from '../../../shared/events/feedback-given.ts';
 import { InteractionCompleted } from '../../../shared/events/interaction-completed.ts';
@@ -117,6 +118,13 @@ export const voteCast = (one: Said, data: Pick<VoteCast['data'], 'turnId' | 'lan
 
 export const batchRequested = (one: Said, adapter: string, after: number) =>
   BatchRequested.create({ ...said(one), data: { adapter, after, reason: 'operator' } });
+export const batchReturned = (one: Said, batch: OpenBatch, samples: OpenBatch['samples']) => {
+  const { parent: _, again: __, ...data } = batch;
+  return BatchReturned.create({
+    ...said(one),
+    data: { ...data, samples, without: batch.samples.length - samples.length },
+  });
+};
 export const learningPaused = (one: Said, adapter: string) =>
   LearningPaused.create({ ...said(one), data: { adapter } });
 export const learningResumed = (one: Said, adapter: string) =>

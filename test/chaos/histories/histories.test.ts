@@ -24,6 +24,7 @@ test('the histories contain every kind of outcome', () => {
     const tried = new Set(of('policy.canary-started').map(({ subject, data }) => `${subject} ${data.to}`));
     for (const { data } of of('turn.completed'))
       if (tried.has(`${data.adapter} ${data.version}`)) seen.add('a turn of a candidate');
+    for (const { data } of of('batch.submitted')) if (data.again !== undefined) seen.add('trained again');
     for (const type of [
       'lane.forgotten',
       'policy.canary-started',
@@ -41,6 +42,8 @@ test('the histories contain every kind of outcome', () => {
   }
   expect([...seen]).toEqual(
     expect.arrayContaining([
+      'trained again',
+      'already-trained',
       'aborted',
       'side',
       'superseded',
@@ -97,9 +100,9 @@ function isNoticed({ folds, fault }: Mutation, seed: number): boolean {
 /**
  * A rollback meets a batch that is being trained, and the next batch comes before anything hides it; the last
  * reward of a turn overtakes it; the number of votes changes while a turn is judged; an answer is deleted while its
- * next state is waited for; a command comes twice.
+ * next state is waited for; a command comes twice; the head goes back to a version whose batch waits to train again.
  */
-const RARE = [262, 31, 30, 32, 34, 36];
+const RARE = [153, 31, 30, 32, 34, 36, 286];
 
 test.each(mutations)('a law breaks when $name', (mutation) => {
   const seeds = [...RARE, ...Array.from({ length: 20 }, (_, i) => i + 1)];

@@ -175,6 +175,11 @@ export const mutations: readonly Mutation[] = [
     'submit',
     seeing((key, row) => (key.startsWith('command/') ? undefined : row)),
   ),
+  mutated(
+    'batches that trained again are forgotten',
+    'submit',
+    seeing((key, row) => (key.startsWith('retrained/') ? undefined : row)),
+  ),
   mutated('staleness is not looked at', 'submit', ({ on }) => (rows, event, at, rules) => {
     const { changes, emit } = on(rows, event, at, { ...rules, maxStaleness: 1000 });
     return {

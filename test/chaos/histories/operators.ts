@@ -1,3 +1,4 @@
+import { chainBetween } from '../../../services/cli/retrain/plan.ts';
 import { updateSightings } from '../../../services/collector/sightings.ts';
 import {
   inactiveLanes,
@@ -12,6 +13,7 @@ import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import type { SubjectView } from '../../../shared/log/event-log.ts';
 import {
   batchRequested,
+  batchReturned,
   learningPaused,
   learningResumed,
   policyRolledBack,
@@ -74,7 +76,7 @@ export function operate(world: World): void {
   const adapter = random.of(adapters);
   const state = headNow(world, adapter);
   const one = { id: newId(world, 'o'), tick: world.now };
-  const kind = random.int(8);
+  const kind = random.int(retrains(world) ? 9 : 8);
   const say = (event: ClawLoopEvent) => appendSometime(world, event);
   if (kind < 3 && state.head !== 0) {
     const older = lineage(viewOf(state), state.head).slice(1);
@@ -84,5 +86,37 @@ export function operate(world: World): void {
     if (to !== state.head) say(policyRolledBack(one, adapter, state.head, to));
   } else if (kind === 4) say(learningPaused(one, adapter));
   else if (kind < 7) say(learningResumed(one, adapter));
-  else say(batchRequested(one, adapter, state.n));
+  else if (kind === 7) say(batchRequested(one, adapter, state.n));
+  else for (const event of retraining(world, adapter)) say(event);
+}
+
+/** In some histories operators never train again, so that other rare things keep their place in others. */
+const retrains = ({ seed }: World): boolean => seed % 3 === 1;
+
+/** Goes back to an earlier version, and lets what led to some version train again, without a few samples. */
+function retraining(world: World, adapter: string): readonly ClawLoopEvent[] {
+  const { random, records } = world;
+  const head = headNow(world, adapter);
+  const batches = new Map(
+    records.training
+      .flat()
+      .flatMap((event) =>
+        event.type === 'batch.submitted' && event.subject === adapter ? [[event.data.n, event.data]] : [],
+      ),
+  );
+  const served = Object.keys(head.versions).map(Number);
+  const to = random.chance(0.5) ? head.head : random.of(lineage(viewOf(head), head.head));
+  const chain = chainBetween(
+    { head, batches, withdrawn: new Set(), erased: new Set() },
+    to,
+    random.of(served),
+  );
+  const command = () => ({ id: newId(world, 'o'), tick: world.now });
+  const returned = chain.versions.flatMap((version) => {
+    const batch = batches.get(version);
+    const first = batches.get(Number(batch?.again?.split('/').at(-1) ?? version));
+    const samples = first?.samples.filter(() => random.chance(0.8)) ?? [];
+    return first === undefined || samples.length === 0 ? [] : [batchReturned(command(), first, samples)];
+  });
+  return [...(to === head.head ? [] : [policyRolledBack(command(), adapter, head.head, to)]), ...returned];
 }

@@ -112,7 +112,7 @@ function resumeLearning(world: World): void {
   }
 }
 
-const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.requested)/;
+const comesAgain = /^(lane|policy\.(?!loaded)|learning|vote|interaction|feedback|batch\.re)/;
 
 /** A last late copy of old commands and old turns. */
 const ghosts = ({ records, random }: World) =>
@@ -133,7 +133,8 @@ export function openThings(world: World): readonly string[] {
   for (const { rows } of viewsOf(world, 'assemble'))
     for (const [key] of rows.entries('')) if (!isMemory(key)) open.push(`assemble ${key}`);
   for (const { rows } of viewsOf(world, 'submit')) {
-    for (const [key] of rows.entries('sample/')) open.push(`submit ${key}`);
+    for (const table of ['sample/', 'returned/'])
+      for (const [key] of rows.entries(table)) open.push(`submit ${key}`);
     if ((rows.get('head/now') as { open: unknown } | undefined)?.open) open.push('an open batch');
   }
   return open;

@@ -2,7 +2,7 @@ import type { InteractionCompleted } from '../../../../shared/events/interaction
 import type { Books } from './books.ts';
 import { openColumn } from './column.ts';
 
-export type Counter = 'skipped' | 'completed' | 'judged' | 'ready' | 'dropped' | 'batches';
+export type Counter = (typeof counters)[number];
 /** What the log has of an interaction, or of a revised sample. */
 export type Entry = Readonly<Record<Counter, number>> & {
   readonly lane: string;
@@ -15,7 +15,7 @@ export type Entry = Readonly<Record<Counter, number>> & {
   readonly continued: boolean;
 };
 
-const counters = ['skipped', 'completed', 'judged', 'ready', 'dropped', 'batches'] as const;
+const counters = ['skipped', 'completed', 'judged', 'ready', 'dropped', 'batches', 'returned'] as const;
 const marks = ['exists', 'seen', 'live', 'byReward', 'tooLate', 'continued'] as const;
 type Mark = (typeof marks)[number];
 
@@ -54,7 +54,9 @@ export function openEntries({ names }: Books) {
     get: (item: number): Entry | undefined => {
       if (item < 0 || !isMarked(item, 'exists')) return undefined;
       const lane = lanes.get(item);
-      const [skipped, completed, judged, ready, dropped, batches] = counts.map((count) => count.get(item));
+      const [skipped, completed, judged, ready, dropped, batches, returned] = counts.map((count) =>
+        count.get(item),
+      );
       return {
         lane: lane === 0 ? '' : names.nameOf(lane - 1),
         since: since.get(item),
@@ -69,6 +71,7 @@ export function openEntries({ names }: Books) {
         ready: ready!,
         dropped: dropped!,
         batches: batches!,
+        returned: returned!,
       };
     },
   };

@@ -1,3 +1,4 @@
+import type { BatchReturned } from '../../../../shared/events/batch-returned.ts';
 import type { BatchSubmitted } from '../../../../shared/events/batch-submitted.ts';
 import { type ClawLoopEvent, catalogue } from '../../../../shared/events/catalogue.ts';
 import { type Topic, topics } from '../../../../shared/events/define-event.ts';
@@ -31,6 +32,7 @@ const defaults: Readonly<Partial<Record<ClawLoopEvent['type'], object>>> = {
   'vote.cast': { text: '', judge: 'test', cost },
   'hint.cast': { decision: -1, text: '', judge: 'test', cost },
   'batch.submitted': { settings: defaultTrainingSettings('claw-nano').settings },
+  'batch.returned': { settings: defaultTrainingSettings('claw-nano').settings },
   'policy.trained': { fingerprint: 'test', milliseconds: 1 },
 };
 
@@ -159,6 +161,22 @@ export const batch = (n: number, parent: number, ...samples: string[]) =>
     samples: samples.map((sampleId) => ({ sampleId })),
   });
 
+/** An operator's wish that samples of batch `n` train again. */
+export const returned = (n: number, ...samples: string[]) => {
+  const { parent: _, ...data } = batch(n, 0, ...samples).data as BatchSubmitted['data'];
+  return event('batch.returned', `return of b${n}`, { ...data, without: 0 });
+};
+
+/** Batch `n`, which trains samples of an earlier batch again. */
+export const again = (n: number, parent: number, earlier: number, ...samples: string[]) => {
+  const { data } = batch(n, parent, ...samples);
+  return event('batch.submitted', `b${n}`, {
+    ...data,
+    seed: seedOf('default', earlier),
+    again: `b${earlier}`,
+  });
+};
+
 const made = (n: number) => ({ batchId: `b${n}`, checkpoint: `c${n}`, digest: `d${n}` });
 
 /** A step from a batch: the batch in the log, or another; undefined: the step does not name its batch. */
@@ -205,7 +223,7 @@ export function records(...facts: readonly Facts[]): readonly Audited[] {
 }
 
 function completedWith(event: ClawLoopEvent, log: readonly Audited[]): ClawLoopEvent {
-  if (event.type === 'batch.submitted') return withPlaces(event, log);
+  if (event.type === 'batch.submitted' || event.type === 'batch.returned') return withPlaces(event, log);
   if (event.type !== 'policy.trained' || event.data.batchDigest === undefined) return event;
   const asked = event.data.batchDigest as unknown as BatchSubmitted | number;
   const submitted = log.find(({ event: { id } }) => id === `b${asked}`)?.event;
@@ -220,10 +238,13 @@ function completedWith(event: ClawLoopEvent, log: readonly Audited[]): ClawLoopE
   return { ...event, data: { ...event.data, ...digests } };
 }
 
-function withPlaces(event: BatchSubmitted, log: readonly Audited[]): BatchSubmitted {
+function withPlaces<Named extends BatchSubmitted | BatchReturned>(
+  event: Named,
+  log: readonly Audited[],
+): Named {
   const placeOf = (sampleId: string) => log.find(({ event: { id } }) => id === `${sampleId}/ready`)?.at;
   const samples = event.data.samples.map(({ sampleId }) => ({ sampleId, at: placeOf(sampleId) }));
-  return { ...event, data: { ...event.data, samples } as BatchSubmitted['data'] };
+  return { ...event, data: { ...event.data, samples } as Named['data'] };
 }
 
 /** What the audit says of some records. */

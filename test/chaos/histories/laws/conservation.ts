@@ -51,6 +51,18 @@ export const everyTurnEndsOnce: Law = ({ of, interactions }) => {
     of('batch.submitted').flatMap(({ data }) => data.samples),
     ({ sampleId }) => sampleId,
   );
+  const commands = new Map(of('batch.returned').map(({ id, data }) => [id, data]));
+  const returned = Map.groupBy(
+    [...commands.values()].flatMap(({ samples }) => samples),
+    ({ sampleId }) => sampleId,
+  );
+  /** A sample ends once, and once more each time that it is to train again. */
+  const checkEnds = (id: string) => {
+    const [inBatches, gone] = [count(trained.get(id)), count(dropped.get(id))];
+    const wanted = 1 + count(returned.get(id));
+    if (inBatches + gone !== wanted)
+      wrong.push(`ends of ${id}: in batches ${inBatches}, dropped ${gone}, wanted ${wanted}`);
+  };
   for (const [id, { data }] of interactions) {
     const late = count(skipped.get(id)?.filter(isTooLate));
     const named = count(skipped.get(id)) - late;
@@ -66,16 +78,13 @@ export const everyTurnEndsOnce: Law = ({ of, interactions }) => {
       continue;
     }
     if (count(judged.get(id)) !== 1) wrong.push(`judgments of ${id}: ${count(judged.get(id))}`);
-    const ends = count(trained.get(id)) + count(dropped.get(id));
-    if (ends !== 1)
-      wrong.push(`ends of ${id}: in batches ${count(trained.get(id))}, dropped ${count(dropped.get(id))}`);
-    if (count(trained.get(id)) > count(ready.get(id))) wrong.push(`trained without being ready: ${id}`);
+    checkEnds(id);
+    if (count(trained.get(id)) > 0 && count(ready.get(id)) === 0)
+      wrong.push(`trained without being ready: ${id}`);
   }
   const revised = Map.groupBy(of('judgment.revised'), ({ data }) => revisedSampleId(data.turnId, data.n));
   for (const id of revised.keys()) {
-    const ends = count(trained.get(id)) + count(dropped.get(id));
-    if (ends !== 1)
-      wrong.push(`ends of ${id}: in batches ${count(trained.get(id))}, dropped ${count(dropped.get(id))}`);
+    checkEnds(id);
     if (count(judged.get(turnOfSample(id))) === 0) wrong.push(`revised without a judgment: ${id}`);
   }
   for (const id of ready.keys()) {

@@ -23,6 +23,8 @@ function walk(
     new Set<string>(),
     new Set<number>(),
   ];
+  /** by version */
+  const samplesOf = new Map<number, readonly string[]>();
   /** versions that were on canary */
   const tried = new Set<number>();
   const banned: number[] = [];
@@ -33,15 +35,24 @@ function walk(
         requested.add(event.data.after);
         break;
       case 'batch.submitted': {
-        const { batchId, n, samples, size, parent, maxStaleness } = event.data;
+        const { batchId, n, samples, size, parent, maxStaleness, again } = event.data;
         if (open !== undefined) fail(`two open batches: ${open} and ${batchId}`);
         if (numbers.has(n)) fail(`a version number again: ${n}`);
-        if (samples.length < size && !requested.has(n - 1))
+        if (again === undefined && samples.length < size && !requested.has(n - 1))
           fail(`a small batch that nobody asked for: ${batchId}`);
+        if (again !== undefined && requested.has(n - 1)) requested.add(n);
         const line = path(parent);
+        const learned = new Set(line.flatMap((version) => samplesOf.get(version) ?? []));
+        samplesOf.set(
+          n,
+          samples.map(({ sampleId }) => sampleId),
+        );
         for (const { sampleId, at } of samples) {
+          if (learned.has(sampleId))
+            fail(`v${parent} learned from ${sampleId}, which ${batchId} trains again`);
           const steps = line.indexOf(readyVersion.get(sampleId) ?? -1);
-          if (steps < 0 || steps > maxStaleness) fail(`staleness ${steps} of ${sampleId} in ${batchId}`);
+          if (again === undefined && (steps < 0 || steps > maxStaleness))
+            fail(`staleness ${steps} of ${sampleId} in ${batchId}`);
           const stands = world.records.training[at.partition]?.[at.offset];
           if (stands?.type !== 'sample.ready' || stands.data.sampleId !== sampleId)
             fail(`no sample at its place: ${sampleId}`);
@@ -101,8 +112,8 @@ function walk(
 }
 
 /**
- * One open batch at a time, one outcome each, at most one update each, numbers used once, rollbacks never
- * undone.
+ * One open batch at a time, one outcome each, at most one update each, numbers used once, no sample twice on the way
+ * to a version, rollbacks never undone.
  */
 export const lineageHolds: Law = (history) =>
   [...Map.groupBy(history.world.records.training.flat(), ({ subject }) => subject)].flatMap(

@@ -1,9 +1,11 @@
 import type { Law } from './history.ts';
 
-/** All that a session was rewarded for is in one batch, but what never came into any. */
+/** All that a session was rewarded for is in one batch, but what never came into any. It may train again in part. */
 export const rewardedSessionsStayWhole: Law = ({ of }) => {
   const batchOf = new Map(
-    of('batch.submitted').flatMap(({ data }) => data.samples.map(({ sampleId }) => [sampleId, data.batchId])),
+    of('batch.submitted')
+      .filter(({ data }) => data.again === undefined)
+      .flatMap(({ data }) => data.samples.map(({ sampleId }) => [sampleId, data.batchId])),
   );
   const batches = new Map<string, Set<string>>();
   for (const { data } of of('sample.ready')) {

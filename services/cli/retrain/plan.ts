@@ -1,0 +1,90 @@
+import type { BatchReturned } from '../../../shared/events/batch-returned.ts';
+import type { BatchSubmitted } from '../../../shared/events/batch-submitted.ts';
+import { turnOfSample } from '../../../shared/events/sample-id.ts';
+import { defined } from '../../../shared/lang/defined.ts';
+import { type HeadState, lineage, viewOf } from '../../../shared/lineage/head.ts';
+
+type Batch = BatchSubmitted['data'];
+type Sample = Batch['samples'][number];
+
+/** What the log says about the versions of an adapter. */
+export type Learned = {
+  readonly head: HeadState;
+  /** by number; of a batch that trained again, the samples that were left */
+  readonly batches: ReadonlyMap<number, Batch>;
+  /** turns that an operator withdrew or a client deleted */
+  readonly withdrawn: ReadonlySet<string>;
+  /** versions that learned from words that were erased */
+  readonly erased: ReadonlySet<number>;
+};
+
+/** Versions whose batches train again, oldest first. */
+export type Chain = {
+  /** the version that they start from */
+  readonly to: number;
+  readonly versions: readonly number[];
+};
+
+/** The versions that descend from another one and led to `from`, and the open batch if it was to follow them. */
+export function chainBetween({ head }: Learned, to: number, from: number): Chain {
+  const view = viewOf(head);
+  const kept = new Set(lineage(view, to));
+  const led = lineage(view, from).filter((version) => !kept.has(version));
+  const { open } = head;
+  const next = open !== null && led.includes(open.parent) ? [open.n] : [];
+  return { to, versions: [...led.toReversed(), ...next] };
+}
+
+/**
+ * The newest version that neither learned from erased or withdrawn words nor descends from one that did, and that has
+ * a checkpoint; undefined: the head is such a version.
+ */
+export async function newestUntouched(
+  learned: Learned,
+  from: number,
+  hasCheckpoint: (version: number) => Promise<boolean>,
+): Promise<number | undefined> {
+  const path = lineage(viewOf(learned.head), from).toReversed();
+  const touched = path.findIndex((version) => isTouched(learned, version));
+  if (touched === -1) return undefined;
+  for (const version of path.slice(0, touched).toReversed()) if (await hasCheckpoint(version)) return version;
+  return 0;
+}
+
+const isTouched = ({ batches, withdrawn, erased }: Learned, version: number): boolean =>
+  erased.has(version) ||
+  (batches.get(version)?.samples ?? []).some(({ sampleId }) => withdrawn.has(turnOfSample(sampleId)));
+
+type Returned = Omit<BatchReturned['data'], 'reason'>;
+
+/** The batches of a chain without the samples that are gone. A batch of which nothing is left is undefined. */
+export async function batchesOf(
+  { batches, withdrawn }: Learned,
+  { versions }: Chain,
+  isErased: (sample: Pick<Sample, 'sampleId' | 'at'>) => Promise<boolean>,
+): Promise<readonly (Returned | undefined)[]> {
+  const byId = new Map([...batches.values()].map((batch) => [batch.batchId, batch]));
+  const kept = async <Kept extends Pick<Sample, 'sampleId' | 'at'>>(samples: readonly Kept[]) => {
+    const stay: Kept[] = [];
+    for (const sample of samples)
+      if (!withdrawn.has(turnOfSample(sample.sampleId)) && !(await isErased(sample))) stay.push(sample);
+    return stay;
+  };
+  const returned: (Returned | undefined)[] = [];
+  for (const version of versions) {
+    const trained = batches.get(version);
+    const first = trained && (byId.get(trained.again ?? trained.batchId) ?? trained);
+    const samples = await kept(first?.samples ?? []);
+    if (first === undefined || samples.length === 0) {
+      returned.push(undefined);
+      continue;
+    }
+    const { batchId, adapter, n, size, maxStaleness, seed } = first;
+    const { canaryShare: _, ...settings } = first.settings; // people compared its answers then
+    const earlier = first.earlier && (await kept(first.earlier));
+    const without = first.samples.length - samples.length;
+    const rest = { batchId, adapter, n, size, maxStaleness, samples, without, settings, seed };
+    returned.push({ ...rest, ...defined({ earlier }) });
+  }
+  return returned;
+}
