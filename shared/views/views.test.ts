@@ -177,6 +177,41 @@ test('the latest sample of a turn decides its stage, unless an earlier one train
   expect(stageAfter(...trained, ready('a~1'), dropped('a~1', 'stale'))).toBe('trained in v1');
 });
 
+test('a turn that is to train again waits, and shows the version that learned from it last', () => {
+  const returned = (id: string) =>
+    event('batch.returned', id, { batchId: 'b1', samples: [{ sampleId: 'a' }] });
+  const dropped = event('sample.dropped', 'a/dropped/r2', { sampleId: 'a', reason: 'already-trained' });
+  const again = event('batch.submitted', 'b2', { ...batch(2, 0, 'a').data, again: 'b1' });
+  const events = [
+    interaction('a'),
+    batch(1, 0, 'a'),
+    promoted(1, 0),
+    event('policy.rolled-back', 'x', { from: 1, to: 0 }),
+    returned('r1'),
+    again,
+    promoted(2, 0),
+    returned('r1'), // a copy
+    returned('r2'),
+    dropped,
+  ];
+  const views = new TurnViews();
+  const policy = createPolicyView('default');
+  const stages = events.map((one) => {
+    views.on(one);
+    policy.on(one);
+    return describeStage(views.turns.get('a')!.stage);
+  });
+  expect(stages.slice(4)).toEqual([
+    'waiting for batch',
+    'in b2',
+    'trained in v2',
+    'trained in v2',
+    'waiting for batch',
+    'trained in v2',
+  ]);
+  expect(policy.versions.get(2)).toMatchObject({ samples: 1, again: 'b1', state: 'promoted' });
+});
+
 test('an automatic rollback is shown with its numbers, a late copy once, and one without effect as such', () => {
   const policy = createPolicyView('default');
   const figures = { turns: 9, bad: 9, turnsBefore: 24, badBefore: 6, evidence: 217.4, alpha: 0.01 };

@@ -214,6 +214,12 @@ describeWithKafka(
           return now.split('\n').length > before.split('\n').length;
         });
         expect(await runCommand('turns', 'list', ...on('b.'))).toContain('[words erased]');
+        expect(await runCommand('policy', 'retrain', '--yes', ...on('b.'))).toMatch(
+          /^the head goes back from v1 to v0\n1 batch with \d samples? trains again; \d of its samples/,
+        );
+        await until('the other person is learned again', async () =>
+          /^v2 +v0 +\d of v1 .* head /m.test(await runCommand('policy', 'list', ...on('b.'))),
+        );
         expect(await runCommand('audit', ...on('b.'))).toContain('balances');
         expect(await loop!.stop()).toBe(0);
       });

@@ -64,7 +64,7 @@ export class BatchCheck {
       parent,
       adapter,
       samples: numbers,
-      settings: digestOf({ ...data.settings, canaryShare: undefined }),
+      settings: digestOf({ ...data.settings, canaryShare: 0 }),
       trained: undefined,
     };
     this.#batches.set(batchId, batch);

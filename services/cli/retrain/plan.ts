@@ -80,7 +80,8 @@ export async function batchesOf(
       continue;
     }
     const { batchId, adapter, n, size, maxStaleness, seed } = first;
-    const { canaryShare: _, ...settings } = first.settings; // people compared its answers then
+    // People compared its answers then.
+    const settings = { ...first.settings, canaryShare: 0 };
     const earlier = first.earlier && (await kept(first.earlier));
     const without = first.samples.length - samples.length;
     const rest = { batchId, adapter, n, size, maxStaleness, samples, without, settings, seed };

@@ -38,20 +38,17 @@ export async function retrain(log: EventLog, store: CheckpointStore, wish: Retra
     );
     return 0;
   }
-  const { to, versions } = chain;
-  const isErased = erasedIn(log);
-  const returned = await batchesOf(learned, chain, isErased);
+  const { to } = chain;
+  const returned = await batchesOf(learned, chain, erasedIn(log));
   const batches = returned.filter((batch) => batch !== undefined);
-  const isOff = !lineage(viewOf(learned.head), learned.head.head).some((version) =>
-    versions.includes(version),
-  );
-  console.log(planLines(chain, returned, isOff ? undefined : learned.head.head).join('\n'));
+  const { head } = learned.head;
+  console.log(planLines(chain, returned, head).join('\n'));
   if (wish.isDry) return 0;
   if (!(wish.isSure || (await confirm('go on? [y/N] ')))) {
     console.log('nothing is changed; --yes goes on without a question');
     return 1;
   }
-  const rollback = isOff ? [] : [rollbackFact({ adapter, from: learned.head.head, to, reason }, SOURCE)];
+  const rollback = head === to ? [] : [rollbackFact({ adapter, from: head, to, reason }, SOURCE)];
   const facts = batches.map((data) =>
     BatchReturned.create({ ...operatorOrigin(SOURCE), data: { ...data, ...defined({ reason }) } }),
   );
@@ -98,13 +95,17 @@ const erasedIn =
 
 type Returned = Awaited<ReturnType<typeof batchesOf>>;
 
-function planLines({ to, versions }: Chain, returned: Returned, head: number | undefined): readonly string[] {
+function planLines({ to, versions }: Chain, returned: Returned, head: number): readonly string[] {
   const kept = sum(returned.map((batch) => batch?.samples.length ?? 0));
   const gone = sum(returned.map((batch) => batch?.without ?? 0));
+  const samples = `${kept} ${kept === 1 ? 'sample' : 'samples'}`;
   const empty = versions.filter((_, index) => returned[index] === undefined);
+  const batches = returned.length - empty.length;
   return [
-    head === undefined ? `the head stays v${to}` : `the head goes back from v${head} to v${to}`,
-    `${returned.length - empty.length} batches with ${kept} samples train again, in their order; ${gone} of their samples were erased, withdrawn or deleted`,
+    head === to ? `the head stays v${to}` : `the head goes back from v${head} to v${to}`,
+    batches === 1
+      ? `1 batch with ${samples} trains again; ${gone} of its samples are erased, withdrawn or deleted`
+      : `${batches} batches with ${samples} train again, in their order; ${gone} of their samples are erased, withdrawn or deleted`,
     ...(empty.length === 0 ? [] : [`nothing is left of ${empty.map((version) => `v${version}`).join(', ')}`]),
   ];
 }

@@ -70,6 +70,8 @@ function randomEvents(seed: number): readonly Made[] {
       made.push(
         make('policy.promoted', `p-${n}`, { batchId: `b-${below(n + 1)}`, from: 0, to: n, ...weights }),
       );
+    if (below(5) === 0)
+      made.push(make('batch.returned', `r-${below(30)}`, { batchId: `b-${n}`, samples: [{ sampleId: t }] }));
   }
   return made;
 }
