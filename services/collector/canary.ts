@@ -56,10 +56,12 @@ export function decideCanary(
   if (canary === null) return [];
   const table = draft.table<CanaryRow>('canary');
   const before = table.get('now');
-  const row: CanaryRow =
-    before?.batchId === canary.batchId
-      ? before
-      : { batchId: canary.batchId, since: timeOf(event), parent: noTurns, candidate: noTurns };
+  const isNew = before?.batchId !== canary.batchId;
+  const row: CanaryRow = isNew
+    ? { batchId: canary.batchId, since: timeOf(event), parent: noTurns, candidate: noTurns }
+    : settings.correctsStart && timeOf(event) < before.since
+      ? { ...before, since: timeOf(event) }
+      : before;
   if (row.decided) return [];
   const decision =
     canary.from === view.head

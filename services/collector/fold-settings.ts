@@ -70,6 +70,8 @@ export type CanarySettings = {
   readonly margin: number;
   readonly turns: number;
   readonly hours: number;
+  /** An event that is appended before the start shows that a clock was ahead, and becomes the start. Absent: it does not. */
+  readonly correctsStart?: boolean;
 };
 
 /** Settings of `submit`. */

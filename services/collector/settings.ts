@@ -91,6 +91,7 @@ const canarySettings = ({
   margin: canaryMargin,
   turns: canaryTurns,
   hours: canaryHours,
+  correctsStart: true,
 });
 
 /** ms that samples wait for a full batch; undefined: no limit. */

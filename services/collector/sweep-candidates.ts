@@ -66,8 +66,8 @@ export function waitingBatches({ subject: adapter, rows }: SubjectView): readonl
 }
 
 /**
- * A canary whose time is over. The hours are measured by the wall clock, because a sweeper may not run that long; the
- * fold measures them again when it reads the event.
+ * A canary whose time is over, or that seems to start in the future, because a clock was ahead. The hours are measured
+ * by the wall clock, because a sweeper may not run that long; the fold measures them again when it reads the event.
  */
 export const longCanaries =
   (hours: number) =>
@@ -76,10 +76,12 @@ export const longCanaries =
     if (running === undefined) return [];
     const { batchId, adapter } = running.canary;
     const name = `${batchId}/canary-expired`;
-    const fact: TimedFact = (time) =>
-      Date.parse(time) - running.since < hours * HOUR_MS
+    const fact: TimedFact = (time) => {
+      const elapsed = Date.parse(time) - running.since;
+      return elapsed >= 0 && elapsed < hours * HOUR_MS
         ? undefined
         : PolicyCanaryExpired.create({ ...envelope(name, time), data: { batchId, adapter } });
+    };
     return [{ name, fact }];
   };
 

@@ -40,7 +40,7 @@ const { settings: training } = defaultTrainingSettings('claw-nano');
 const watch = { alpha: 20, margin: 0, pauseAfter: 2 };
 
 /** Decides after few verdicts, for the same reason. A quarter of a day is 100 ticks. */
-export const canary = { alpha: 20, margin: 0.3, turns: 6, hours: 48 };
+export const canary = { alpha: 20, margin: 0.3, turns: 6, hours: 48, correctsStart: true };
 
 const rulesOfAttribute = {
   atOnce: true,
