@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Agent, RewardFunction } from './contract.ts';
 import { resultLine } from './result-line.ts';
+import type { Silence } from './start-gate.ts';
 import { formatSummary } from './summary.ts';
 import { createProtocolDouble } from './testing/protocol-server.ts';
 import { kindsOf, roll } from './testing/roll.ts';
@@ -166,6 +167,24 @@ test('with less room than attempts, those that got a session are compared', asyn
   expect(kindsOf(settled)).toEqual([0, 0.1, 0.2, 'no-room', 0, 0.1, 0.2, 'no-room']);
   expect(settled[2]!.advantage).toBeCloseTo(0.1, 12);
   expect(summary.failed).toBe(2);
+});
+
+test('a server that is silent is reported once, and again when it answers or is given up', async () => {
+  const whole = createProtocolDouble();
+  const heard: Silence[] = [];
+  let silentFor = 2;
+  const silent = { kind: 'silent', reason: 'ECONNREFUSED' } as const;
+  const start: typeof whole.client.start = async (...given) =>
+    silentFor-- > 0 ? silent : whole.client.start(...given);
+  const double = { ...whole, client: { ...whole.client, start } };
+  const onSilence = (silence: Silence) => heard.push(silence);
+  const { summary } = await roll({ double, tasks: 1, n: 2, onSilence });
+  expect(summary.failed).toBe(0);
+  expect(heard).toEqual([{ ...silent, kind: 'silent' }, { kind: 'over' }]);
+  silentFor = Number.POSITIVE_INFINITY;
+  const gone = await roll({ double, tasks: 1, n: 1, roomTimeoutMs: 10, onSilence });
+  expect(kindsOf(gone.settled)).toEqual(['server-silent']);
+  expect(heard.slice(2).map(({ kind }) => kind)).toEqual(['silent', 'given-up']);
 });
 
 test('a stopped rollout discards open sessions and keeps settled ones', async () => {

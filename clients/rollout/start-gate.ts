@@ -16,6 +16,11 @@ type Start = {
   readonly release?: (() => Promise<void>) | undefined;
 };
 
+/** What happens to a server that does not answer: it is waited for, it answers again, or nobody waits any more. */
+export type Silence =
+  | { readonly kind: 'silent' | 'given-up'; readonly reason: string }
+  | { readonly kind: 'over' };
+
 export type StartGate = {
   readonly start: (start: Start) => Promise<StartedSession | Failure>;
   /** How often the server had no room, and the ms waited for it. */
@@ -30,7 +35,7 @@ type Waiting = Omit<Start, 'release'> & {
 /**
  * Opens the sessions of a rollout one at a time, in the order of tasks: otherwise attempts of a later task take
  * the room that an earlier task needs, and neither finishes. When there is no room (429), it waits as the server
- * says; that is a failure only after `roomTimeoutMs` without progress.
+ * says; that is a failure only after `roomTimeoutMs` without progress. The same holds for a server that is silent.
  *
  * @param isBusy whether attempts of this rollout are running, which make room when they end
  * @throws UsageError (by `onRefused`) for refusals that every other start would meet too, such as a wrong key
@@ -44,6 +49,7 @@ export function createStartGate(
     readonly roomTimeoutMs: number;
     readonly isBusy: () => boolean;
     readonly onRefused: (error: UsageError) => void;
+    readonly onSilence?: (silence: Silence) => void;
     readonly stop: AbortSignal;
   },
 ): StartGate {
@@ -51,17 +57,24 @@ export function createStartGate(
   let isOpening = false;
   let [count, ms] = [0, 0];
   let movedAt = monotonicNow();
+  let isSilent = false;
 
   const pause = async (seconds: number): Promise<number> => {
     const before = monotonicNow();
     await delay(Math.min(seconds, LONGEST_WAIT) * 1000, undefined, { signal: options.stop }).catch(() => {});
     return monotonicNow() - before;
   };
+  const noteSilence = (answer: Awaited<ReturnType<typeof client.start>>): void => {
+    if (answer.kind === 'silent' && !isSilent) options.onSilence?.({ kind: 'silent', reason: answer.reason });
+    if (answer.kind !== 'silent' && isSilent) options.onSilence?.({ kind: 'over' });
+    isSilent = answer.kind === 'silent';
+  };
   /** Undefined: no room yet. */
   const tryFirst = async ({ task, release }: Waiting): Promise<StartedSession | Failure | undefined> => {
     await release();
     if (options.stop.aborted) return failed('interrupted', 'stopped before it started');
     const answer = await client.start(task, { model: options.model, ...options.terms });
+    if (!options.stop.aborted) noteSilence(answer);
     if (answer.kind === 'answer') return answer.value;
     if (options.stop.aborted) return failed('interrupted', 'stopped while it was starting');
     const isFull = answer.kind === 'refused' && (answer.status === 429 || answer.status === 503);
@@ -72,9 +85,9 @@ export function createStartGate(
     if (options.isBusy()) movedAt = monotonicNow();
     if (monotonicNow() - movedAt > options.roomTimeoutMs) {
       movedAt = monotonicNow();
-      return answer.kind === 'silent'
-        ? failed('server-silent', answer.reason)
-        : failed('no-room', answer.message);
+      if (answer.kind === 'refused') return failed('no-room', answer.message);
+      options.onSilence?.({ kind: 'given-up', reason: answer.reason });
+      return failed('server-silent', answer.reason);
     }
     const waited = await pause(
       answer.kind === 'refused' ? (answer.retryAfter ?? DEFAULT_WAIT) : DEFAULT_WAIT,

@@ -1,11 +1,13 @@
+import { defined } from '../../../shared/lang/defined.ts';
 import type { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { readTasks } from '../read-tasks.ts';
 import { type RolloutDeps, runRollout, type Settled } from '../run-rollout.ts';
-import { createStartGate } from '../start-gate.ts';
+import { createStartGate, type Silence } from '../start-gate.ts';
 import { summarise } from '../summary.ts';
 import { createProtocolDouble } from './protocol-server.ts';
 
 type Given = Partial<RolloutDeps> & {
+  readonly onSilence?: (silence: Silence) => void;
   readonly tasks?: number;
   /** data of the tasks; default: as many as `tasks` */
   readonly data?: readonly object[];
@@ -30,6 +32,7 @@ export async function roll({ tasks = 2, n = 4, data, double = createProtocolDoub
     isBusy: () => working.count > 0,
     stop,
     onRefused,
+    ...defined({ onSilence: given.onSilence }),
   });
   const rows = data ?? Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, index }));
   const lines = rows.map((row) => JSON.stringify(row));

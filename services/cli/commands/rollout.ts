@@ -18,7 +18,7 @@ import {
   rolloutFlags,
   rolloutSettings,
 } from '../../../clients/rollout/settings.ts';
-import { createStartGate } from '../../../clients/rollout/start-gate.ts';
+import { createStartGate, type Silence } from '../../../clients/rollout/start-gate.ts';
 import { watchStrayErrors } from '../../../clients/rollout/stray-errors.ts';
 import { formatSummary, summarise } from '../../../clients/rollout/summary.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
@@ -69,7 +69,10 @@ export const rollout: Command = {
     ['--timeout S', 'seconds for one try of the agent; default 300'],
     ['--reward-timeout S', 'seconds for the reward function; default 60'],
     ['--retries N', 'retries of a failed attempt, each in a new session; default 1'],
-    ['--room-timeout S', 'seconds without progress after which the server counts as full; default 600'],
+    [
+      '--room-timeout S',
+      'seconds without progress after which the server counts as full or gone; default 600',
+    ],
     ['--advantage mean|grpo', "reward minus the task's mean; grpo also divides by the deviation"],
     ['--process BETA', "weight of the judge's votes on each step, 0 to 10; default 0: no votes"],
     ['--process-votes N', 'votes per step, 1 to 15; default 3'],
@@ -123,6 +126,13 @@ export const rollout: Command = {
       refused ??= error;
       stop.abort();
     };
+    const gone: string[] = [];
+    const onSilence = (silence: Silence) => {
+      console.error(`\n${silenceLine(baseUrl, silence, settings.roomTimeoutMs)}`);
+      if (silence.kind !== 'given-up') return;
+      gone.push(silence.reason);
+      stop.abort();
+    };
     const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
       model: values.model,
       terms: settings.terms,
@@ -130,6 +140,7 @@ export const rollout: Command = {
       isBusy: () => working.count > 0,
       stop: stop.signal,
       onRefused,
+      onSilence,
     });
     const settled: Settled[] = [];
     const progress = openProgress(process.stderr, (tasks.length - (finished?.tasks.size ?? 0)) * settings.n);
@@ -181,7 +192,8 @@ export const rollout: Command = {
     if (values.out !== undefined) console.log(`results: ${resolve(values.out)}`);
     if (!stop.signal.aborted) journal.remove();
     else if (values.out !== undefined) console.log('continue with --resume');
-    const code = stop.signal.aborted ? INTERRUPTED : summary.failed > 0 ? 1 : 0;
+    const isInterrupted = stop.signal.aborted && gone.length === 0;
+    const code = isInterrupted ? INTERRUPTED : summary.failed > 0 ? 1 : 0;
     if (strays.count > 0) {
       console.log(`${strays.count} calls did not end when their signal aborted; they end with this process`);
       process.exit(code);
@@ -189,6 +201,17 @@ export const rollout: Command = {
     return code;
   },
 };
+
+function silenceLine(url: string, silence: Silence, limitMs: number): string {
+  switch (silence.kind) {
+    case 'silent':
+      return `${url} does not answer (${silence.reason}); trying again for ${limitMs / 1000} s`;
+    case 'over':
+      return `${url} answers again`;
+    case 'given-up':
+      return `${url} did not answer for ${limitMs / 1000} s (${silence.reason}): the rollout ends`;
+  }
+}
 
 /** @throws UsageError */
 async function tasksOf(

@@ -163,6 +163,45 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     expect(stdout).toMatch(/rewarded +6 /);
   });
 
+  test('a rollout whose server is gone says so, ends, and goes on when it is back', async () => {
+    const [data, out] = [join(folder, 'many.jsonl'), join(folder, 'many-results.jsonl')];
+    const tasks = Array.from({ length: 12 }, (_, n) =>
+      JSON.stringify({ id: `t${n}`, question: `What is ${n}?` }),
+    );
+    await writeFile(data, tasks.join('\n'));
+    const files = [
+      '--agent',
+      beside('agent.ts'),
+      '--reward',
+      beside('reward.ts'),
+      '--data',
+      data,
+      '--out',
+      out,
+    ];
+    const argv = ['rollout', ...files, '--n', '2', '--concurrency', '2'];
+    const results = async () =>
+      (await readFile(out, 'utf8').catch(() => ''))
+        .split('\n')
+        .filter((text) => text !== '')
+        .map((text) => JSON.parse(text) as Line);
+    const rolling = run(...argv, '--room-timeout', '2', '--url', loop.url);
+    await until('some attempts are settled', async () => (await results()).length >= 4);
+    await loop.stop();
+    const { code, stdout, stderr } = await rolling;
+    expect(code, stderr + stdout).toBe(1);
+    expect(stderr).toMatch(/does not answer \(.+\); trying again for 2 s\n/);
+    expect(stderr).toMatch(/did not answer for 2 s \(.+\): the rollout ends\n/);
+    expect(stdout).toMatch(/server-silent +\d+ [\s\S]*continue with --resume/);
+    loop = await startClawLoop(folder);
+    const resumed = await run(...argv, '--url', loop.url, '--resume');
+    expect(resumed.code, resumed.stderr + resumed.stdout).toBe(0);
+    const rewarded = (await results()).filter(({ outcome }) => outcome === 'rewarded');
+    expect(rewarded).toHaveLength(24);
+    expect(new Set(rewarded.map(({ task, attempt }) => `${task} ${attempt}`)).size).toBe(24);
+    expect((await run('audit')).stdout).toMatch(/balances/);
+  });
+
   test('an invalid module and an invalid server are refused', async () => {
     const data = join(folder, 'tasks.jsonl');
     const argv = (agent: string) => [
