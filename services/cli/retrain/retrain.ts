@@ -98,14 +98,16 @@ type Returned = Awaited<ReturnType<typeof batchesOf>>;
 function planLines({ to, versions }: Chain, returned: Returned, head: number): readonly string[] {
   const kept = sum(returned.map((batch) => batch?.samples.length ?? 0));
   const gone = sum(returned.map((batch) => batch?.without ?? 0));
+  const without =
+    gone === 0 ? '' : `; left out: ${gone}, which ${gone === 1 ? 'is' : 'are'} erased, withdrawn or deleted`;
   const samples = `${kept} ${kept === 1 ? 'sample' : 'samples'}`;
   const empty = versions.filter((_, index) => returned[index] === undefined);
   const batches = returned.length - empty.length;
   return [
     head === to ? `the head stays v${to}` : `the head goes back from v${head} to v${to}`,
     batches === 1
-      ? `1 batch with ${samples} trains again; ${gone} of its samples are erased, withdrawn or deleted`
-      : `${batches} batches with ${samples} train again, in their order; ${gone} of their samples are erased, withdrawn or deleted`,
+      ? `1 batch with ${samples} trains again${without}`
+      : `${batches} batches with ${samples} train again, in their order${without}`,
     ...(empty.length === 0 ? [] : [`nothing is left of ${empty.map((version) => `v${version}`).join(', ')}`]),
   ];
 }

@@ -65,8 +65,11 @@ const PEOPLE = 4;
 /** Also on a slow machine; with fewer, the comparison means little. */
 const LEAST_ANSWERS = 20;
 const SETTLE_LIMIT_MS = 180_000;
-/** A canary without verdicts takes a minute, and the open batches follow each other. */
-const SETTLE_WITH_CANARIES_MS = 360_000;
+/**
+ * A canary without verdicts takes a minute, and two if the clock of the trainer that started it is ahead. Some five
+ * batches follow each other.
+ */
+const SETTLE_WITH_CANARIES_MS = 720_000;
 
 /**
  * One deployment with injected faults, from its first chat to the check of its log. Everything random follows from the
