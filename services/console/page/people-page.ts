@@ -68,7 +68,7 @@ export function peoplePage(context: Context): Page {
       <p>Sessions with rewards that have ended can be exported: tokens, logprobs, versions and rewards.
         <button type="button" @click=${() => void download('')}>Download all as JSONL</button></p>
       ${failure === undefined ? nothing : failed(failure)}
-      <p>To delete an answer, open its turn in <a href="#/turns">Turns</a>. What trained stays in the weights until you <a href="#/versions">roll back</a>.</p>
+      <p>To delete an answer, open its turn in <a href="#/turns">Turns</a>. What trained stays in the weights until you <a href="#/versions">roll back</a>, or train again without it: <code>clawloop policy retrain</code>.</p>
     </section>`;
   }
 

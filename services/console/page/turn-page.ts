@@ -122,6 +122,7 @@ const titles: Readonly<Record<string, string>> = {
   'vote.failed': 'A vote failed',
   'judgment.reached': 'Verdict',
   'judgment.revised': 'The verdict changed',
+  'verdict.recorded': 'The verdict counts for the version',
   'sample.ready': 'Sample',
   'sample.dropped': 'The sample does not train',
   'sample.withdrawn': 'The sample is withdrawn',
@@ -253,6 +254,20 @@ function bodyOf({ type, data }: ShownEvent, turn: string): Part {
         ['Samples', (data.samples as unknown[]).length],
         ['Parent', `v${text(data.parent)}`],
         ['Makes', `v${text(data.n)}`],
+        ['Again', data.again],
+      ]);
+    case 'batch.returned':
+      return pairs([
+        ['Batch', data.batchId],
+        ['Samples', (data.samples as unknown[]).length],
+        ['Left out', data.without],
+        ['Reason', data.reason],
+      ]);
+    case 'verdict.recorded':
+      return pairs([
+        ['Version', `v${text(data.version)}`],
+        ['Score', data.score],
+        ['Source', data.source],
       ]);
     case 'policy.trained': {
       const figures = Object.entries(data.metrics as Data).map(

@@ -147,7 +147,7 @@ export function versionsPage(context: Context): Page {
         <h3>v${n}</h3>
         <span class="marks">${roleOf(version)} ${stateOf(version)}</span>
       </div>
-      <p class="quiet">${timeOf(version.time)} · from v${version.parent} · learned from ${plural(version.turns, 'turn')}${version.milliseconds === 0 ? '' : ` · ${(version.milliseconds / 1000).toFixed(1)} s`}</p>
+      <p class="quiet">${timeOf(version.time)} · from v${version.parent} · learned from ${plural(version.turns, 'turn')}${version.again === undefined ? '' : ` of v${version.again.split('/').at(-1)}, again`}${version.milliseconds === 0 ? '' : ` · ${(version.milliseconds / 1000).toFixed(1)} s`}</p>
       ${version.detail === '' ? nothing : html`<p class="why">${version.detail}</p>`}
       ${verdict === undefined || verdict.total === 0 ? nothing : html`<p>Its answers: ${percent(verdict.share)} good of ${plural(verdict.total, 'verdict')} (${percent(verdict.low)} to ${percent(verdict.high)}).</p>`}
       ${figuresOf(version)}
