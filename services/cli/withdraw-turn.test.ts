@@ -90,7 +90,9 @@ test('a turn that trains or trained is withdrawn for later, and the command says
   const inBatch = [chat, answered, judged('a'), ready('a'), batch(1, 0, 'a')];
   expect(await withdrawn(...inBatch)).toMatchObject({
     code: 1,
-    printed: expect.stringMatching(/b1, which is being trained, has it.*policy retrain/),
+    printed: expect.stringMatching(
+      /b1, which is being trained, has it; to train again without it once that has ended, use .*policy retrain/,
+    ),
     added: [{ type: 'interaction.withdrawn' }],
   });
   const promoted = event('policy.promoted', 'b1/promoted', { batchId: 'b1', from: 0, to: 1 });

@@ -35,9 +35,7 @@ export async function withdrawTurn(
   }
   if (!isWithdrawn) await log.append([withdrawalFact(interaction, reason, 'clawloop/cli')]);
   if (learned !== undefined) {
-    console.log(
-      `${turnId} is withdrawn, but ${learned}; to train again without it, use clawloop policy retrain`,
-    );
+    console.log(`${turnId} is withdrawn, but ${learned}, use clawloop policy retrain`);
     return 1;
   }
   console.log(`${turnId} is withdrawn and will not train; its state was: ${describeStage(stage)}`);
@@ -47,9 +45,9 @@ export async function withdrawTurn(
 function whereLearned(stage: TurnStage): string | undefined {
   switch (stage.kind) {
     case 'trained':
-      return `v${stage.version} learned from it`;
+      return `v${stage.version} learned from it; to train again without it`;
     case 'in-batch':
-      return `${stage.batchId}, which is being trained, has it`;
+      return `${stage.batchId}, which is being trained, has it; to train again without it once that has ended`;
     default:
       return undefined;
   }

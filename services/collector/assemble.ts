@@ -109,14 +109,14 @@ function onWithdrawn(
   }
   const zero = epochWith(state.zeros, turnId);
   if (zero !== undefined) {
-    const others = withdrawSettled(state, event, turnId, reason) ?? [];
+    const others = withdrawSettled(state, event, {}) ?? [];
     return [withdrawZero(state, zero, turnId, { event, reason }), ...others];
   }
   const call = epochWith(state.calls, turnId);
   if (call !== undefined) return withdrawCall(state, call, event);
   const rewarded = epochWith(state.rewarded, turnId);
   if (rewarded !== undefined) return withdrawRewarded(state, rewarded, event);
-  const known = withdrawSettled(state, event, turnId, reason);
+  const known = withdrawSettled(state, event, settings);
   if (known !== undefined) return known;
   return adapter === undefined ? [] : [withdrawn(event, turnId, adapter, reason)];
 }

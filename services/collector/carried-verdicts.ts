@@ -153,6 +153,6 @@ export function withdrawCall(
   state.callsOf(epoch).delete(turnId);
   return [
     droppedSample(event, { sampleId: turnId, adapter, reason }),
-    ...(withdrawSettled(state, event, turnId, reason) ?? []),
+    ...(withdrawSettled(state, event, {}) ?? []),
   ];
 }

@@ -42,6 +42,11 @@ export type AssembleSettings = {
   readonly method?: LearningMethod;
   /** Later evidence on a turn makes another sample of it. Absent (logs of earlier programs): it does not. */
   readonly revises?: boolean;
+  /**
+   * A withdrawal is passed on although no sample of the turn is left, since a sample in a batch may train again. Absent
+   * (logs of earlier programs): it is not.
+   */
+  readonly withdrawsSpent?: boolean;
   /** A closed session sweeps settled turns, too. Absent (logs of earlier programs): only the next settled turn does. */
   readonly sweepsAtClose?: boolean;
   /**

@@ -15,6 +15,7 @@ import { assemble } from './assemble.ts';
 import { attribute } from './attribute.ts';
 import { canaryFallback } from './canary.ts';
 import { createCollectorMetrics } from './metrics.ts';
+import { returnedSamples } from './returned-batches.ts';
 import {
   assembleSettings,
   attributeSettings,
@@ -144,7 +145,7 @@ const fold = <Settings>(
   return log.process(definition, options, shutdown);
 };
 const watchEligible: OwedListener = (views) => {
-  for (const { subject, rows } of views) eligible.set(subject, eligibleSamples(rows));
+  for (const { subject, rows } of views) eligible.set(subject, eligibleSamples(rows) + returnedSamples(rows));
 };
 
 async function sweep(): Promise<void> {

@@ -83,6 +83,45 @@ test('a batch of a version that the head learned from is not trained twice', () 
   expect(lines(lost).slice(2)).toEqual(['batch 3 on v0: a b', 'batch 4 on v0: a']);
 });
 
+test('a batch that waits and returns once more moves to the end, so that the later order holds', () => {
+  const three = [...ready('a', 'b', 'c', 'd', 'e', 'f'), promoted(1, 0), promoted(2, 1), promoted(3, 2)];
+  const waits = [
+    ...three,
+    rolledBack('r', 3, 0),
+    returned('x', 1, 'a'),
+    returned('y', 2, 'c'),
+    returned('z', 3, 'e'),
+  ];
+  const anew = [
+    promoted(4, 0),
+    rolledBack('s', 4, 0),
+    returned('p', 1, 'a'),
+    returned('q', 2, 'c'),
+    returned('r2', 3, 'e'),
+  ];
+  expect(lines([...waits, ...anew, rejected(5), promoted(6, 0), promoted(7, 6)]).slice(3)).toEqual([
+    'batch 4 on v0: a',
+    'batch 5 on v4: c',
+    'dropped e: already-trained',
+    'batch 6 on v0: a',
+    'batch 7 on v6: c',
+    'batch 8 on v7: e',
+  ]);
+});
+
+test('a request of a turn that is withdrawn is not asked again', () => {
+  const earlier = ['a', 'c'].map((sampleId) => ({ sampleId, at: { partition: 0, offset: 0 } }));
+  const names = returned('y', 2, 'c', 'd');
+  const events = [
+    ...abandoned,
+    returned('x', 1, 'b'),
+    { ...names, data: { ...names.data, earlier } },
+    sampleWithdrawn('a'),
+    promoted(3, 0),
+  ];
+  expect(run(events).at(-1)).toMatchObject({ data: { n: 4, earlier: [{ sampleId: 'c' }] } });
+});
+
 test('each drop has an id of its own, and a copy of the command changes nothing', () => {
   const twice = [...ready('a'), sampleReady('b', 's'), promoted(1, 0)];
   const drops = run([...twice, returned('x', 1, 'a'), returned('x', 1, 'a'), returned('y', 1, 'a')]);

@@ -112,6 +112,14 @@ test('weak evidence is a sample with an advantage and does not replace the best 
   expect(fold(events).emitted[0]!.data).toMatchObject({ advantage: -0.25, source: 'implicit' });
 });
 
+test('a withdrawal is passed on although a revised judgment left no sample: it may be in a batch', () => {
+  const events = [...judged(1), revised('a', 1, 0), turnWithdrawn('a')];
+  const before = ['ready a: 1', 'withdrawn sample a', 'dropped a~1: no-verdict'];
+  expect(emittedLines(events)).toEqual(before);
+  const settings = { atLeastOne: true, revises: true, withdrawsSpent: true, method: 'combine' } as const;
+  expect(runFold(assemble, events, settings).emitted.map(brief)).toEqual([...before, 'withdrawn sample a']);
+});
+
 test('a withdrawn turn withdraws all its samples', () => {
   const events = [...judged(1), revised('a', 1, -1), revised('a', 2, null, { hints }), turnWithdrawn('a')];
   expect(emittedLines(events).slice(-2)).toEqual(['withdrawn sample a~1', 'withdrawn sample a~2']);

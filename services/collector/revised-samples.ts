@@ -9,6 +9,7 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import type { EpochRow, SettledTurn, Tables } from './assemble-tables.ts';
+import type { AssembleSettings } from './fold-settings.ts';
 import { droppedSample, readySample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
 
@@ -94,14 +95,15 @@ export function noteReady(state: Tables, turnId: string): void {
 /** Withdraws all samples of a turn; undefined: the turn is no longer known. */
 export function withdrawSettled(
   state: Tables,
-  event: ClawLoopEvent,
-  turnId: string,
-  reason: WithdrawalReason,
+  event: TurnWithdrawn,
+  { withdrawsSpent }: Pick<AssembleSettings, 'withdrawsSpent'>,
 ): readonly SampleWithdrawn[] | undefined {
+  const { turnId, reason } = event.data;
   const settled = state.settledTurns.get(turnId);
   if (settled === undefined) return undefined;
   noteWithdrawn(state, turnId, settled, reason);
-  const samples = [...(settled.verdict === undefined ? [] : [settled.verdict]), ...settled.others];
+  const known = [...(settled.verdict === undefined ? [] : [settled.verdict]), ...settled.others];
+  const samples = known.length === 0 && withdrawsSpent ? [turnId] : known;
   return samples.map((sampleId) => withdrawn(event, sampleId, settled.adapter, reason));
 }
 

@@ -117,6 +117,7 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
   return {
     atLeastOne,
     revises: true,
+    withdrawsSpent: true,
     sweepsAtClose: true,
     recordsVerdicts: true,
     carryDiscount,

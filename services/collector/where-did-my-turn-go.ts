@@ -31,7 +31,7 @@ const dropReasons: Readonly<Record<SampleDropped['data']['reason'], string>> = {
   'too-late': 'later evidence came a day or more after the judgment, when the turn was forgotten',
   'off-lineage': 'the version that sampled it was rolled back and is not an ancestor of the head',
   'already-trained':
-    'its batch was to train again (`clawloop policy retrain`), but the head has learned from it; `rule` names the batch',
+    'its batch was to train again (`clawloop policy retrain`), but the head learned from it meanwhile, or a later command returned it anew; `rule` names the batch',
 };
 
 /** The generated blocks of docs/use/where-did-my-turn-go.md, from the tables by which the collector decides. */

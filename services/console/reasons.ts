@@ -116,7 +116,7 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     change: KEEP_TALKING,
   },
   'already-trained': {
-    why: 'It was to train again, but the head has learned from it.',
+    why: 'It was to train again, but the head learned from it meanwhile, or it was returned once more.',
     change: 'Nothing has to change.',
   },
   'set-aside': {

@@ -15,6 +15,7 @@ import type { Keyed } from '../lang/keyed.ts';
 import { openHead } from '../lineage/head.ts';
 import { viewOf } from './first-view.ts';
 import { withoutId } from './name-of-turn.ts';
+import { openReturnedTurns } from './returned-turns.ts';
 import { spokenIn } from './turn-texts.ts';
 import type { TrackerState, TurnStage, TurnView, Underneath } from './turn-view.ts';
 
@@ -51,16 +52,19 @@ export class TurnTracker {
   readonly #parts: TurnParts;
   readonly #batches = new Map<string, readonly string[]>();
   readonly #heads = new Map<string, ReturnType<typeof openHead>>();
+  readonly #returned: ReturnType<typeof openReturnedTurns>;
 
   constructor(parts: TurnParts, { keepsTexts, changed, from }: Options) {
     this.#parts = parts;
     this.#keepsTexts = keepsTexts;
     this.#changed = changed;
+    this.#returned = openReturnedTurns(from.returned);
     for (const [id, samples] of from.batches) this.#batches.set(id, samples);
     for (const [name, head] of Object.entries(from.heads)) this.#heads.set(name, openHead(head));
   }
 
   readonly openBatches = (): TrackerState['batches'] => [...this.#batches];
+  readonly returned = (): TrackerState['returned'] => this.#returned.state();
   readonly heads = (): TrackerState['heads'] =>
     Object.fromEntries([...this.#heads].map(([name, head]) => [name, head.state()]));
 
@@ -120,9 +124,9 @@ export class TurnTracker {
 
   #endBatch(batchId: string, stage: TurnStage): void {
     for (const id of this.#batches.get(batchId) ?? []) {
-      if (stage.kind === 'trained' && this.#parts.views.has(turnOfSample(id)))
-        this.#parts.trained.set(turnOfSample(id), stage);
-      this.#updateByTraining(turnOfSample(id), { stage });
+      const turn = turnOfSample(id);
+      if (stage.kind === 'trained' && this.#parts.views.has(turn)) this.#parts.trained.set(turn, stage);
+      this.#updateByTraining(turn, { stage: this.#returned.has(turn) ? waits : stage });
     }
     this.#batches.delete(batchId);
   }
@@ -161,7 +165,8 @@ export class TurnTracker {
     this.#update(turnId, { votes: [...votes, String(data.vote ?? 'null')], ...plain });
   }
 
-  #onBatch({ data: { batchId, samples } }: BatchSubmitted): void {
+  #onBatch({ data: { batchId, samples, again } }: BatchSubmitted): void {
+    if (again !== undefined) this.#returned.form(again, samples);
     this.#batches.set(
       batchId,
       samples.map(({ sampleId }) => sampleId),
@@ -174,10 +179,15 @@ export class TurnTracker {
   }
 
   /** Its own batch stays among the batches of the turn; it trains again in another. A copy changes nothing. */
-  #onReturned({ id, subject, data }: BatchReturned): void {
+  #onReturned(event: BatchReturned): void {
+    const { id, subject } = event;
     if (this.#headOf(subject).state().commands[id]) return;
-    for (const { sampleId } of data.samples)
-      this.#updateByTraining(turnOfSample(sampleId), { stage: { kind: 'waiting-for-batch' } });
+    this.#returned.add(event);
+    for (const { sampleId } of event.data.samples) {
+      const turn = turnOfSample(sampleId);
+      if (this.#parts.views.get(turn)?.stage.kind !== 'in-batch')
+        this.#updateByTraining(turn, { stage: waits });
+    }
   }
 
   #onReady(sampleId: string): void {
@@ -185,16 +195,18 @@ export class TurnTracker {
     if (!this.#parts.views.has(turn)) return;
     this.#parts.samples.set(turn, sampleId);
     if (this.#parts.views.get(turn)?.stage.kind !== 'in-batch')
-      this.#updateByTraining(turn, { stage: { kind: 'waiting-for-batch' } });
+      this.#updateByTraining(turn, { stage: waits });
   }
 
   /** Another sample of the turn may decide its stage: a later one, one in a batch, or one that trained. */
-  #onDropped({ sampleId, reason, rule }: SampleDropped['data']): void {
+  #onDropped({ sampleId, reason, rule, returned }: SampleDropped['data']): void {
     const turn = turnOfSample(sampleId);
-    const isOther = (this.#parts.samples.get(turn) ?? sampleId) !== sampleId;
-    if (reason === 'corrected' || isOther || this.#parts.views.get(turn)?.stage.kind === 'in-batch') return;
+    if (returned !== undefined) this.#returned.drop(returned, sampleId);
+    const isOther = reason === 'corrected' || (this.#parts.samples.get(turn) ?? sampleId) !== sampleId;
+    const isInBatch = this.#parts.views.get(turn)?.stage.kind === 'in-batch';
+    if ((returned === undefined && isOther) || isInBatch || this.#returned.has(turn)) return;
     const stage = this.#parts.trained.get(turn) ?? { kind: 'not-trained', reason };
-    this.#updateByTraining(turn, { ...defined({ rule }), stage });
+    this.#updateByTraining(turn, { ...(returned === undefined ? defined({ rule }) : {}), stage });
   }
 
   #spoken(next: readonly ChatMessage[]): string {
@@ -272,6 +284,8 @@ export class TurnTracker {
     if (topicOf(event) === 'training') this.#headOf(event.subject).on(event);
   };
 }
+
+const waits: TurnStage = { kind: 'waiting-for-batch' };
 
 /** Whether the outcome of a turn is known, so that a late copy changes nothing. */
 const isSettled = ({ stage, rule }: Pick<TurnView, 'stage' | 'rule'>): boolean =>

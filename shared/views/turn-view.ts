@@ -1,6 +1,7 @@
 import type { Disagreement } from '../events/disagreement.ts';
 import type { JudgmentReached } from '../events/judgment-reached.ts';
 import type { HeadState } from '../lineage/head.ts';
+import type { openReturnedTurns } from './returned-turns.ts';
 
 /** Stage of an interaction on its way to training. */
 export type TurnStage =
@@ -55,6 +56,8 @@ export type Underneath = { readonly stage?: TurnStage | undefined; readonly rule
 export type TrackerState = {
   /** samples of each open batch */
   readonly batches: readonly (readonly [batchId: string, samples: readonly string[]])[];
+  /** batches that wait to train again */
+  readonly returned?: ReturnType<ReturnType<typeof openReturnedTurns>['state']>;
   /** by adapter */
   readonly heads: Readonly<Record<string, HeadState>>;
 };

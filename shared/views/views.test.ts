@@ -180,7 +180,9 @@ test('the latest sample of a turn decides its stage, unless an earlier one train
 test('a turn that is to train again waits, and shows the version that learned from it last', () => {
   const returned = (id: string) =>
     event('batch.returned', id, { batchId: 'b1', samples: [{ sampleId: 'a' }] });
-  const dropped = event('sample.dropped', 'a/dropped/r2', { sampleId: 'a', reason: 'already-trained' });
+  const dropped = event('sample.dropped', 'a/dropped/r2', {
+    ...{ sampleId: 'a', reason: 'already-trained', returned: 'r2' },
+  });
   const again = event('batch.submitted', 'b2', { ...batch(2, 0, 'a').data, again: 'b1' });
   const events = [
     interaction('a'),
@@ -210,6 +212,67 @@ test('a turn that is to train again waits, and shows the version that learned fr
     'trained in v2',
   ]);
   expect(policy.versions.get(2)).toMatchObject({ samples: 1, again: 'b1', state: 'promoted' });
+});
+
+test('a turn waits as long as one of its samples is to train again', () => {
+  const returned = (id: string, batchId: string, sampleId: string) =>
+    event('batch.returned', id, { batchId, samples: [{ sampleId }] });
+  const dropped = (sampleId: string, by: string) =>
+    event('sample.dropped', `${sampleId}/dropped/${by}`, {
+      ...{ sampleId, reason: 'already-trained', rule: 'b1', returned: by },
+    });
+  const again = (n: number, parent: number, sampleId: string, batchId: string) =>
+    event('batch.submitted', `b${n}`, { ...batch(n, parent, sampleId).data, again: batchId });
+  const start = [
+    interaction('a'),
+    event('sample.ready', 'a/ready', { sampleId: 'a' }),
+    batch(1, 0, 'a'),
+    promoted(1, 0),
+    event('sample.ready', 'a~1/ready', { sampleId: 'a~1' }),
+  ];
+  const stagesAfter = (...events: readonly ClawLoopEvent[]) => {
+    const views = new TurnViews();
+    for (const one of start) views.on(one);
+    return events.map((one) => {
+      views.on(one);
+      const { stage, rule } = views.turns.get('a')!;
+      return `${describeStage(stage)}${rule}`;
+    });
+  };
+  // two samples of one turn, in two batches
+  const both = [batch(2, 1, 'a~1'), promoted(2, 1), event('policy.rolled-back', 'x', { from: 2, to: 0 })];
+  const two = [
+    returned('r1', 'b1', 'a'),
+    returned('r2', 'b2', 'a~1'),
+    again(3, 0, 'a', 'b1'),
+    promoted(3, 0),
+  ];
+  expect(stagesAfter(...both, ...two, again(4, 3, 'a~1', 'b2'), promoted(4, 3)).slice(3)).toEqual([
+    'waiting for batch',
+    'waiting for batch',
+    'in b3',
+    'waiting for batch',
+    'in b4',
+    'trained in v4',
+  ]);
+  // a later command replaces an earlier one
+  const twice = [
+    returned('r1', 'b1', 'a'),
+    returned('r2', 'b1', 'a'),
+    dropped('a', 'r1'),
+    again(3, 0, 'a', 'b1'),
+  ];
+  expect(stagesAfter(...twice).slice(1)).toEqual(['waiting for batch', 'waiting for batch', 'in b3']);
+  // the latest sample of the turn is another one
+  const gone = [
+    event('sample.dropped', 'a~1/dropped', { sampleId: 'a~1', reason: 'stale' }),
+    returned('r1', 'b1', 'a'),
+  ];
+  expect(stagesAfter(...gone, dropped('a', 'r1'))).toEqual([
+    'trained in v1',
+    'waiting for batch',
+    'trained in v1',
+  ]);
 });
 
 test('an automatic rollback is shown with its numbers, a late copy once, and one without effect as such', () => {

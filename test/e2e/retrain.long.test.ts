@@ -68,7 +68,7 @@ describe('versions are trained again', () => {
     expect(await run('forget', 'anna', '--yes')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^LEARNED +default learned from the words in v1, v2, v4, v5;.*clawloop policy retrain --adapters default$/m,
+        /^LEARNED +default learned from the words in v4, v5;.*clawloop policy retrain --adapters default$/m,
       ),
     });
     await on.start('--collector-batch-size', '2');
@@ -116,6 +116,31 @@ describe('versions are trained again', () => {
     expect(await run('policy', 'retrain', '9', '--from', '7')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no version after v9 leads to v7'),
+    });
+  });
+
+  test('batches that wait keep their turns from being forgotten, and a later command has its own order', async () => {
+    await on.run('learning', 'pause');
+    expect(await run('policy', 'retrain', '0', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('the batches train once learning is resumed'),
+    });
+    expect(await run('policy', 'retrain', '--from', '11', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^the head stays v0\n3 batches with 4 samples/),
+    });
+    await until('the drops of the first return are read', async () =>
+      (await events('sample.dropped')).some(({ reason }) => reason === 'already-trained'),
+    );
+    expect(await on.run('turns', 'list')).toMatch(/bert .* waiting for batch/);
+    expect((await run('forget', 'bert', '--dry-run')).stdout).toContain('FIRST');
+    await on.run('learning', 'resume');
+    await headIs(14);
+    const made = await digests();
+    expect([12, 13, 14].map((version) => made.get(version))).toEqual([7, 8, 9].map((n) => made.get(n)));
+    expect(await run('policy', 'retrain', '9', '--from', '14', '--dry-run')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('v9 learned already from all batches that led to v14'),
     });
     expect(await on.loop.stop()).toBe(0);
     expect(await on.run('audit')).toContain('balances');

@@ -110,8 +110,8 @@ function rowOf({ open, verdicts }: RunState, outcome: Outcome): FigureRow {
       'gate/promoted': Number(outcome.type === 'policy.promoted'),
       ...prefixed('gate', limits),
       'batch/samples': batch.samples.length,
-      'batch/good': good,
-      'batch/bad': bad,
+      // the verdicts of a batch that trains again belong to its first step
+      ...(batch.again === undefined ? { 'batch/good': good, 'batch/bad': bad } : {}),
       ...(good + bad === 0 ? {} : { 'batch/good_share': good / (good + bad) }),
       'batch/parent': batch.parent,
     },

@@ -16,7 +16,14 @@ export function createBacklog(folded: Folded) {
   const unread = new Map<string, Owed>();
   const adapters = new Map<
     string,
-    { size: number; open: boolean; paused: boolean; waiting: Map<string, number> }
+    {
+      size: number;
+      open: boolean;
+      paused: boolean;
+      readonly waiting: Map<string, number>;
+      /** samples that are to train again: they wait for no others */
+      readonly returned: Set<string>;
+    }
   >();
   const adapterOf = (name: string) => {
     const adapter = adapters.get(name) ?? {
@@ -24,6 +31,7 @@ export function createBacklog(folded: Folded) {
       open: false,
       paused: false,
       waiting: new Map<string, number>(),
+      returned: new Set<string>(),
     };
     adapters.set(name, adapter);
     return adapter;
@@ -45,12 +53,19 @@ export function createBacklog(folded: Folded) {
         break;
       case 'sample.dropped':
         adapter.waiting.delete(event.data.sampleId);
+        adapter.returned.delete(event.data.sampleId);
         break;
       case 'batch.returned':
-        for (const { sampleId } of event.data.samples) adapter.waiting.set(sampleId, since);
+        for (const { sampleId } of event.data.samples) {
+          adapter.waiting.set(sampleId, since);
+          adapter.returned.add(sampleId);
+        }
         break;
       case 'batch.submitted':
-        for (const { sampleId } of event.data.samples) adapter.waiting.delete(sampleId);
+        for (const { sampleId } of event.data.samples) {
+          adapter.waiting.delete(sampleId);
+          adapter.returned.delete(sampleId);
+        }
         adapter.size = event.data.size;
         adapter.open = true;
         break;
@@ -66,12 +81,14 @@ export function createBacklog(folded: Folded) {
     }
   };
 
-  /** Samples may wait for others, for the open batch, or for an operator; only a full batch is owed. */
+  /** Samples may wait for others, for the open batch, or for an operator; only a full batch, or one that trains again, is owed. */
   const owed = (): readonly Owed[] => [
     ...unread.values(),
-    ...[...adapters].flatMap(([name, { size, open, paused, waiting }]) =>
-      size > 0 && waiting.size >= size && !open && !paused
-        ? [...waiting].map(([id, since]) => ({ what: `sample ${id} waits for a batch of ${name}`, since }))
+    ...[...adapters].flatMap(([name, { size, open, paused, waiting, returned }]) =>
+      size > 0 && (waiting.size >= size || returned.size > 0) && !open && !paused
+        ? [...waiting]
+            .filter(([id]) => waiting.size >= size || returned.has(id))
+            .map(([id, since]) => ({ what: `sample ${id} waits for a batch of ${name}`, since }))
         : [],
     ),
   ];

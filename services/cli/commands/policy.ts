@@ -30,7 +30,7 @@ export const policy: Command = {
       'retrain [VERSION]',
       'go back to VERSION and train the batches after it again, without samples that were erased, withdrawn or deleted',
     ],
-    ['', 'default: the newest version that learned from none of them'],
+    ['', 'default: the newest version that learned from none of them; with --from, the head'],
     ['  --from VERSION', 'train again what led to this version; default: the head'],
     ['  --dry-run', 'show what would be trained again'],
     ['  --yes', 'do not ask'],
@@ -73,7 +73,8 @@ async function retrainOf(argv: readonly string[]): Promise<number> {
     'dry-run': { type: 'boolean' },
     yes: { type: 'boolean' },
   });
-  const [word] = words;
+  const [word, ...more] = words;
+  if (more.length > 0) throw new UsageError('give one version: policy retrain [VERSION]');
   const wish = {
     to: word === undefined ? undefined : wholeNumber(word, 'VERSION'),
     from: values.from === undefined ? undefined : wholeNumber(values.from, '--from'),
@@ -85,7 +86,7 @@ async function retrainOf(argv: readonly string[]): Promise<number> {
   try {
     return await withLog(settings, async (log) => {
       const adapter = await oneAdapter(log, settings);
-      return retrain(log, checkpoints.storeOf(adapter), { adapter, ...wish });
+      return retrain({ log, store: checkpoints.storeOf(adapter) }, { adapter, ...wish });
     });
   } finally {
     await checkpoints.close();

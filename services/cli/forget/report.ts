@@ -34,9 +34,9 @@ export function planLines(plan: Plan, { removed, waiting, snapshots, logs }: Fou
 }
 
 /** What an erasure cannot change. */
-export function limitLines({ versions, repeated }: Plan, now: string): readonly string[] {
+export function limitLines({ versions, survey, repeated }: Plan, now: string): readonly string[] {
   return [
-    ...learnedLines(versions),
+    ...learnedLines(versions.filter(survey.isOnLine)),
     ...[...repeated].map(
       ([session, count]) =>
         `SAME WORDS  ${count} requests of session ${visibleLine(session)} repeat them: if it is the same person's, forget it too`,

@@ -1,5 +1,7 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
+import { topicOf } from '../../../shared/events/parse-event.ts';
 import { turnOfSample } from '../../../shared/events/sample-id.ts';
+import { lineage, openHead, viewOf } from '../../../shared/lineage/head.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { TurnStage } from '../../../shared/views/turn-view.ts';
 import { TurnViews } from '../../../shared/views/turn-views.ts';
@@ -34,6 +36,8 @@ export type Survey = {
   /** pairs of a turn and the interaction that holds its next state: both hold the same words */
   readonly shown: readonly (readonly [turn: string, from: string])[];
   readonly versions: readonly TrainedVersion[];
+  /** whether a version leads to the head of its adapter */
+  readonly isOnLine: (version: TrainedVersion) => boolean;
   /** turns that an operator withdrew or a client deleted */
   readonly withdrawn: ReadonlySet<string>;
   readonly stageOf: (turn: string) => TurnStage | undefined;
@@ -47,12 +51,19 @@ export function openSurvey() {
   const batches = new Map<string, readonly string[]>();
   const versions: TrainedVersion[] = [];
   const withdrawn = new Set<string>();
+  const heads = new Map<string, ReturnType<typeof openHead>>();
+  const headOf = (adapter: string) => {
+    const head = heads.get(adapter) ?? openHead();
+    heads.set(adapter, head);
+    return head;
+  };
   const place = (turn: string, session: string | undefined): void => {
     const known = turns.get(turn);
     if (known !== undefined && session !== undefined) turns.set(turn, { ...known, session });
   };
   const on = (event: ClawLoopEvent): void => {
     views.on(event);
+    if (topicOf(event) === 'training') headOf(event.subject).on(event);
     switch (event.type) {
       case 'interaction.completed': {
         const { interactionId, key, lane, adapter, live, session } = event.data;
@@ -91,6 +102,10 @@ export function openSurvey() {
     turns,
     shown,
     versions,
+    isOnLine: ({ adapter, version }) => {
+      const head = headOf(adapter).state();
+      return lineage(viewOf(head), head.head).includes(version);
+    },
     withdrawn,
     stageOf: (turn) => views.turns.get(turn)?.stage,
   };

@@ -38,15 +38,34 @@ const head: HeadState = {
 const learned: Learned = {
   head,
   batches: new Map(all.map((one) => [one.n, one])),
+  waiting: [],
   withdrawn: new Set(),
   erased: new Set(),
 };
 const everything = async () => true;
 
-test('a chain has the versions that only the old line has, oldest first, and the open batch on it', () => {
-  expect(chainBetween(learned, 0, 4)).toEqual({ to: 0, versions: [1, 4, 5] });
-  expect(chainBetween(learned, 4, 3)).toEqual({ to: 4, versions: [2, 3] });
-  expect(chainBetween(learned, 4, 1)).toEqual({ to: 4, versions: [] });
+test('a chain has the batches that only the old line has, oldest first, and the open batch on it', () => {
+  expect(chainBetween(learned, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5], learned: [] });
+  expect(chainBetween(learned, 1, 3)).toEqual({ to: 1, batches: [2, 3], learned: [] });
+  expect(chainBetween(learned, 4, 1)).toEqual({ to: 4, batches: [], learned: [] });
+});
+
+test('what the start learned from, also by training again, is not in the chain', () => {
+  expect(chainBetween(learned, 4, 3)).toEqual({ to: 4, batches: [3], learned: [2] });
+  const again = { ...all[4]!, again: 'default/batch/3' };
+  const open = {
+    ...learned,
+    head: { ...head, open: again },
+    batches: new Map(learned.batches).set(5, again),
+  };
+  expect(chainBetween(open, 4, 3)).toEqual({ to: 4, batches: [], learned: [2, 3] });
+});
+
+test('batches that wait already come after those of the chain', () => {
+  const waits = { ...learned, waiting: [3, 2] };
+  expect(chainBetween(waits, 0, 1)).toEqual({ to: 0, batches: [1, 3, 2], learned: [] });
+  expect(chainBetween(waits, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5, 3], learned: [] });
+  expect(chainBetween(waits, 4, 4)).toEqual({ to: 4, batches: [], learned: [] });
 });
 
 test('the start is the newest version that neither learned from what is gone nor descends from it', async () => {
@@ -62,7 +81,7 @@ test('the start is the newest version that neither learned from what is gone nor
 });
 
 test('a batch is returned as it was first formed, without what is gone and without its canary', async () => {
-  const chain = { to: 0, versions: [1, 4, 3] };
+  const chain = { batches: [1, 2, 3] };
   const [first, second, third] = await batchesOf(
     { ...learned, withdrawn: new Set(['e', 'f']) },
     chain,
@@ -71,9 +90,9 @@ test('a batch is returned as it was first formed, without what is gone and witho
   expect(first).toMatchObject({ batchId: 'default/batch/1', n: 1, seed: 1, without: 1 });
   expect(first?.samples).toEqual([{ sampleId: 'b', at }]);
   expect(first?.settings).toEqual({ ...settings, canaryShare: 0 });
-  // v4 trained batch 2, so that is the batch that returns, with the sample that v4 lacked
+  // with the sample that v4 lacked
   expect(second).toMatchObject({ batchId: 'default/batch/2', n: 2, seed: 2, without: 1, earlier: [] });
   expect(second?.samples).toEqual([{ sampleId: 'c', at }]);
   expect(third).toBeUndefined();
-  expect(await batchesOf(learned, { to: 4, versions: [3] }, everything)).toEqual([undefined]);
+  expect(await batchesOf(learned, { batches: [3] }, everything)).toEqual([undefined]);
 });

@@ -12,27 +12,45 @@ export type Learned = {
   readonly head: HeadState;
   /** by number; of a batch that trained again, the samples that were left */
   readonly batches: ReadonlyMap<number, Batch>;
+  /** numbers of the batches that wait to train again, in their order */
+  readonly waiting: readonly number[];
   /** turns that an operator withdrew or a client deleted */
   readonly withdrawn: ReadonlySet<string>;
   /** versions that learned from words that were erased */
   readonly erased: ReadonlySet<number>;
 };
 
-/** Versions whose batches train again, oldest first. */
+/** What trains again. A batch that trained again counts as the batch that was first formed of its samples. */
 export type Chain = {
-  /** the version that they start from */
+  /** the version that the batches start from */
   readonly to: number;
-  readonly versions: readonly number[];
+  /** numbers of the batches, in their order */
+  readonly batches: readonly number[];
+  /** of those that led to the other version, batches that the start learned from */
+  readonly learned: readonly number[];
 };
 
-/** The versions that descend from another one and led to `from`, and the open batch if it was to follow them. */
-export function chainBetween({ head }: Learned, to: number, from: number): Chain {
+/** The number of the batch that was first formed of the samples of a batch. */
+export const firstOf = (batches: Learned['batches'], n: number): number => {
+  const again = batches.get(n)?.again;
+  return [...batches.values()].find(({ batchId }) => batchId === again)?.n ?? n;
+};
+
+/**
+ * The batches that led to `from`, but not to `to`: also the open batch if it was to follow them, and then those that
+ * wait to train again already, so that they come after them.
+ */
+export function chainBetween({ head, batches, waiting }: Learned, to: number, from: number): Chain {
   const view = viewOf(head);
-  const kept = new Set(lineage(view, to));
-  const led = lineage(view, from).filter((version) => !kept.has(version));
+  const kept = lineage(view, to);
+  const led = lineage(view, from).filter((version) => !kept.includes(version));
   const { open } = head;
   const next = open !== null && led.includes(open.parent) ? [open.n] : [];
-  return { to, versions: [...led.toReversed(), ...next] };
+  const known = new Set([...kept, ...(open?.parent === to ? [open.n] : [])].map((n) => firstOf(batches, n)));
+  const wanted = [...new Set([...led.toReversed(), ...next].map((n) => firstOf(batches, n)))];
+  const fresh = wanted.filter((n) => !known.has(n));
+  const after = fresh.length === 0 ? [] : waiting.filter((n) => !fresh.includes(n) && !known.has(n));
+  return { to, batches: [...fresh, ...after], learned: wanted.filter((n) => known.has(n)) };
 }
 
 /**
@@ -51,7 +69,8 @@ export async function newestUntouched(
   return 0;
 }
 
-const isTouched = ({ batches, withdrawn, erased }: Learned, version: number): boolean =>
+/** Whether a version learned from erased or withdrawn words, or its open batch has withdrawn ones. */
+export const isTouched = ({ batches, withdrawn, erased }: Learned, version: number): boolean =>
   erased.has(version) ||
   (batches.get(version)?.samples ?? []).some(({ sampleId }) => withdrawn.has(turnOfSample(sampleId)));
 
@@ -60,10 +79,9 @@ type Returned = Omit<BatchReturned['data'], 'reason'>;
 /** The batches of a chain without the samples that are gone. A batch of which nothing is left is undefined. */
 export async function batchesOf(
   { batches, withdrawn }: Learned,
-  { versions }: Chain,
+  chain: Pick<Chain, 'batches'>,
   isErased: (sample: Pick<Sample, 'sampleId' | 'at'>) => Promise<boolean>,
 ): Promise<readonly (Returned | undefined)[]> {
-  const byId = new Map([...batches.values()].map((batch) => [batch.batchId, batch]));
   const kept = async <Kept extends Pick<Sample, 'sampleId' | 'at'>>(samples: readonly Kept[]) => {
     const stay: Kept[] = [];
     for (const sample of samples)
@@ -71,9 +89,8 @@ export async function batchesOf(
     return stay;
   };
   const returned: (Returned | undefined)[] = [];
-  for (const version of versions) {
-    const trained = batches.get(version);
-    const first = trained && (byId.get(trained.again ?? trained.batchId) ?? trained);
+  for (const number of chain.batches) {
+    const first = batches.get(number);
     const samples = await kept(first?.samples ?? []);
     if (first === undefined || samples.length === 0) {
       returned.push(undefined);

@@ -116,6 +116,8 @@ function countVerdicts(from: Verdicts = { good: 0, bad: 0, neither: 0, unavailab
 
 function createAdapterStatus(adapter: string, from?: StatusState['adapters'][string]) {
   const eligible = new Set(from?.eligible);
+  /** ids of operators' commands, so that a copy changes nothing */
+  const returns = new Set<string>();
   const settled = createRecent(
     REMEMBERED,
     from?.settled.map((id) => [id, true] as const),
@@ -128,8 +130,10 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   const on = (event: ClawLoopEvent): void => {
     if (event.type === 'sample.ready' && !settled.has(event.data.sampleId)) eligible.add(event.data.sampleId);
     if (event.type === 'sample.dropped') settle(event.data.sampleId);
-    if (event.type === 'batch.returned')
+    if (event.type === 'batch.returned' && !returns.has(event.id)) {
+      returns.add(event.id);
       for (const { sampleId } of event.data.samples) eligible.add(sampleId);
+    }
     if (event.type === 'batch.submitted') {
       for (const { sampleId } of event.data.samples) settle(sampleId);
       openBatch = event.data.batchId;

@@ -72,6 +72,10 @@ function randomEvents(seed: number): readonly Made[] {
       );
     if (below(5) === 0)
       made.push(make('batch.returned', `r-${below(30)}`, { batchId: `b-${n}`, samples: [{ sampleId: t }] }));
+    if (below(9) === 0) {
+      const returned = { sampleId: t, reason: 'already-trained', rule: 'b', returned: `r-${below(30)}` };
+      made.push(make('sample.dropped', `${t}/dropped/${n}`, returned));
+    }
   }
   return made;
 }

@@ -1,3 +1,4 @@
+import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
 import type { Recorded } from '../../log/event-log.ts';
 import type { ReadUpTo } from '../../log/snapshots/read-so-far.ts';
@@ -14,8 +15,10 @@ import { turnColumns } from './stored-turn.ts';
 const TOGETHER = 10_000;
 /** Turns that one commit removes. */
 const REMOVED_TOGETHER = 2_000;
-/** Events of `training` that change neither the head nor a batch. */
-const minor = /^(?:sample|wish|verdict)\./;
+/** Events of `training` that change neither the head nor a batch, also none that waits to train again. */
+const isMinor = (event: ClawLoopEvent): boolean =>
+  /^(?:sample|wish|verdict)\./.test(event.type) &&
+  (event.type !== 'sample.dropped' || event.data.returned === undefined);
 
 type Options = {
   readonly file: IndexFile;
@@ -54,7 +57,10 @@ export function openKeeper({ file, logId, known, besides, together = TOGETHER, c
       besides.flush();
       save('read', { version: VERSION, logId, read: Object.fromEntries(read) });
       if (isNew || hasEarly) save('early', [...early]);
-      if (isNew || hasTraining) save('others', { batches: views.openBatches(), heads: views.heads() });
+      if (isNew || hasTraining) {
+        const [batches, returned] = [views.openBatches(), views.returned()];
+        save('others', { batches, returned, heads: views.heads() });
+      }
     });
     index.trim();
     [since, isNew, hasTraining] = [0, false, false];
@@ -68,7 +74,7 @@ export function openKeeper({ file, logId, known, besides, together = TOGETHER, c
     if (at.offset < partition.to) return;
     record(recorded, topic);
     partitions[at.partition] = { ...partition, to: at.offset + 1, last: event.id };
-    if (topic === 'training' && !minor.test(event.type)) hasTraining = true;
+    if (topic === 'training' && !isMinor(event)) hasTraining = true;
     hasEarly ||= early.size > 0;
     since += 1;
     if (since >= together) commit();

@@ -7,7 +7,7 @@ import { turnsState } from '../turns-state.ts';
 import { type IndexFile, storedValue } from './index-file.ts';
 
 /** Raise whenever the same records would give other rows or counts, or the tables change, also those of the console. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /** How far the log was read, and what the rows do not hold. */
 const state = z.object({
@@ -17,6 +17,7 @@ const state = z.object({
 });
 const others = z.object({
   batches: turnsState.shape.openBatches,
+  returned: turnsState.shape.returned,
   heads: turnsState.shape.heads,
 });
 type Others = z.output<typeof others>;
@@ -75,6 +76,6 @@ export async function begin(file: IndexFile, log: EventLog): Promise<Known> {
 export const nothingKnown: Known = {
   isNew: true,
   read: Object.fromEntries(topicsRead.map((topic) => [topic, []])),
-  others: { batches: [], heads: {} },
+  others: { batches: [], returned: [], heads: {} },
   early: [],
 };

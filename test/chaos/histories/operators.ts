@@ -106,15 +106,12 @@ function retraining(world: World, adapter: string): readonly ClawLoopEvent[] {
   );
   const served = Object.keys(head.versions).map(Number);
   const to = random.chance(0.5) ? head.head : random.of(lineage(viewOf(head), head.head));
-  const chain = chainBetween(
-    { head, batches, withdrawn: new Set(), erased: new Set() },
-    to,
-    random.of(served),
-  );
+  const nothing = { waiting: [], withdrawn: new Set<string>(), erased: new Set<number>() };
+  const chain = chainBetween({ head, batches, ...nothing }, to, random.of(served));
   const command = () => ({ id: newId(world, 'o'), tick: world.now });
-  const returned = chain.versions.flatMap((version) => {
-    const batch = batches.get(version);
-    const first = batches.get(Number(batch?.again?.split('/').at(-1) ?? version));
+  // also what the start learned from, which must not train again
+  const returned = [...chain.batches, ...chain.learned].flatMap((n) => {
+    const first = batches.get(n);
     const samples = first?.samples.filter(() => random.chance(0.8)) ?? [];
     return first === undefined || samples.length === 0 ? [] : [batchReturned(command(), first, samples)];
   });
