@@ -31,10 +31,12 @@ export type Chain = {
 };
 
 /** The number of the batch that was first formed of the samples of a batch. */
-export const firstOf = (batches: Learned['batches'], n: number): number => {
+function firstOf(batches: Learned['batches'], n: number): number {
   const again = batches.get(n)?.again;
-  return [...batches.values()].find(({ batchId }) => batchId === again)?.n ?? n;
-};
+  if (again === undefined) return n;
+  for (const batch of batches.values()) if (batch.batchId === again) return batch.n;
+  return n;
+}
 
 /**
  * The batches that led to `from`, but not to `to`: also the open batch if it was to follow them, and then those that
@@ -43,7 +45,8 @@ export const firstOf = (batches: Learned['batches'], n: number): number => {
 export function chainBetween({ head, batches, waiting }: Learned, to: number, from: number): Chain {
   const view = viewOf(head);
   const kept = lineage(view, to);
-  const led = lineage(view, from).filter((version) => !kept.includes(version));
+  const onLine = new Set(kept);
+  const led = lineage(view, from).filter((version) => !onLine.has(version));
   const { open } = head;
   const next = open !== null && led.includes(open.parent) ? [open.n] : [];
   const known = new Set([...kept, ...(open?.parent === to ? [open.n] : [])].map((n) => firstOf(batches, n)));
