@@ -72,7 +72,6 @@ export function onRevised(
 const withoutVerdict = ({ verdict: _, ...settled }: SettledTurn): SettledTurn => settled;
 
 /** Takes back the sample, ready or pending, that has a turn's previous verdict. */
-
 function retractSample(state: Tables, event: JudgmentRevised, settled: SettledTurn, isPending: boolean) {
   const { turnId } = event.data;
   const { adapter, epoch, verdict } = settled;

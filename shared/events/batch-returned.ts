@@ -9,7 +9,8 @@ export const BatchReturned = defineEvent('batch.returned', 1, {
   topic: 'training',
   key: (batch) => batch.adapter,
   writtenBy: 'cli',
-  about: 'The batch of a version that was rolled back is to train again, without the samples that must not.',
+  about:
+    'A batch whose version was rolled back, or never came, is to train again, without the samples that must not.',
   data: z.object({
     batchId: z.string().describe('the batch that was first formed of the samples'),
     adapter: z.string(),

@@ -137,8 +137,11 @@ export class TurnTracker {
     const left = new Set(leftOut.map(({ sampleId }) => sampleId));
     const others = (this.#batches.get(batchId) ?? []).filter((id) => !left.has(id));
     if (this.#batches.has(batchId)) this.#batches.set(batchId, others);
-    for (const { sampleId, reason } of leftOut)
-      this.#updateByTraining(turnOfSample(sampleId), { stage: { kind: 'not-trained', reason } });
+    for (const { sampleId, reason } of leftOut) {
+      const turn = turnOfSample(sampleId);
+      const stage: TurnStage = this.#returned.has(turn) ? waits : { kind: 'not-trained', reason };
+      this.#updateByTraining(turn, { stage });
+    }
   }
 
   #onSkipped({ data }: TurnSkipped): void {

@@ -255,6 +255,11 @@ test('a turn waits as long as one of its samples is to train again', () => {
     'in b4',
     'trained in v4',
   ]);
+  // a training server leaves out the first of the two
+  const left = event('policy.trained', 'b3/trained', {
+    ...{ batchId: 'b3', leftOut: [{ sampleId: 'a', reason: 'too-long' }] },
+  });
+  expect(stagesAfter(...both, ...two.slice(0, 3), left).at(-1)).toBe('waiting for batch');
   // a later command replaces an earlier one
   const twice = [
     returned('r1', 'b1', 'a'),

@@ -1,4 +1,5 @@
 import type { Topic } from '../../../shared/events/define-event.ts';
+import { openReturnedTurns } from '../../../shared/views/returned-turns.ts';
 import { type Audited, type Folded, type GroupName, placeName } from './audited.ts';
 
 /** An obligation, open since `since`, ms since 1970. */
@@ -21,17 +22,19 @@ export function createBacklog(folded: Folded) {
       open: boolean;
       paused: boolean;
       readonly waiting: Map<string, number>;
-      /** samples that are to train again: they wait for no others */
-      readonly returned: Set<string>;
+      /** batches that are to train again: they wait for no others */
+      readonly returned: ReturnType<typeof openReturnedTurns>;
     }
   >();
+  /** by id of the command, so that a copy changes nothing */
+  const returnedSince = new Map<string, number>();
   const adapterOf = (name: string) => {
     const adapter = adapters.get(name) ?? {
       size: 0,
       open: false,
       paused: false,
       waiting: new Map<string, number>(),
-      returned: new Set<string>(),
+      returned: openReturnedTurns(),
     };
     adapters.set(name, adapter);
     return adapter;
@@ -52,20 +55,16 @@ export function createBacklog(folded: Folded) {
         adapter.waiting.set(event.data.sampleId, since);
         break;
       case 'sample.dropped':
-        adapter.waiting.delete(event.data.sampleId);
-        adapter.returned.delete(event.data.sampleId);
+        if (event.data.returned === undefined) adapter.waiting.delete(event.data.sampleId);
+        else adapter.returned.drop(event.data.returned, event.data.sampleId);
         break;
       case 'batch.returned':
-        for (const { sampleId } of event.data.samples) {
-          adapter.waiting.set(sampleId, since);
-          adapter.returned.add(sampleId);
-        }
+        if (!returnedSince.has(event.id)) adapter.returned.add(event);
+        if (!returnedSince.has(event.id)) returnedSince.set(event.id, since);
         break;
       case 'batch.submitted':
-        for (const { sampleId } of event.data.samples) {
-          adapter.waiting.delete(sampleId);
-          adapter.returned.delete(sampleId);
-        }
+        if (event.data.again !== undefined) adapter.returned.form(event.data.again, event.data.samples);
+        else for (const { sampleId } of event.data.samples) adapter.waiting.delete(sampleId);
         adapter.size = event.data.size;
         adapter.open = true;
         break;
@@ -81,16 +80,20 @@ export function createBacklog(folded: Folded) {
     }
   };
 
-  /** Samples may wait for others, for the open batch, or for an operator; only a full batch, or one that trains again, is owed. */
+  /** Samples may wait for others, for the open batch, or for an operator; only a batch that could be formed is owed. */
   const owed = (): readonly Owed[] => [
     ...unread.values(),
-    ...[...adapters].flatMap(([name, { size, open, paused, waiting, returned }]) =>
-      size > 0 && (waiting.size >= size || returned.size > 0) && !open && !paused
-        ? [...waiting]
-            .filter(([id]) => waiting.size >= size || returned.has(id))
-            .map(([id, since]) => ({ what: `sample ${id} waits for a batch of ${name}`, since }))
-        : [],
-    ),
+    ...[...adapters]
+      .filter(([, { open, paused }]) => !open && !paused)
+      .flatMap(([name, { size, waiting, returned }]) => [
+        ...(size > 0 && waiting.size >= size
+          ? [...waiting].map(([id, since]) => ({ what: `sample ${id} waits for a batch of ${name}`, since }))
+          : []),
+        ...returned.state().map(([id, batch]) => ({
+          what: `${batch} waits to train again`,
+          since: returnedSince.get(id)!,
+        })),
+      ]),
   ];
   return { on, owed };
 }

@@ -40,32 +40,33 @@ const learned: Learned = {
   batches: new Map(all.map((one) => [one.n, one])),
   waiting: [],
   withdrawn: new Set(),
+  corrected: new Set(),
   erased: new Set(),
 };
 const everything = async () => true;
 
 test('a chain has the batches that only the old line has, oldest first, and the open batch on it', () => {
-  expect(chainBetween(learned, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5], learned: [] });
-  expect(chainBetween(learned, 1, 3)).toEqual({ to: 1, batches: [2, 3], learned: [] });
-  expect(chainBetween(learned, 4, 1)).toEqual({ to: 4, batches: [], learned: [] });
+  expect(chainBetween(learned, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5], learned: [], lost: [] });
+  expect(chainBetween(learned, 1, 3)).toEqual({ to: 1, batches: [2, 3], learned: [], lost: [5] });
+  expect(chainBetween(learned, 4, 1)).toEqual({ to: 4, batches: [], learned: [], lost: [] });
 });
 
 test('what the start learned from, also by training again, is not in the chain', () => {
-  expect(chainBetween(learned, 4, 3)).toEqual({ to: 4, batches: [3], learned: [2] });
+  expect(chainBetween(learned, 4, 3)).toEqual({ to: 4, batches: [3], learned: [2], lost: [] });
   const again = { ...all[4]!, again: 'default/batch/3' };
   const open = {
     ...learned,
     head: { ...head, open: again },
     batches: new Map(learned.batches).set(5, again),
   };
-  expect(chainBetween(open, 4, 3)).toEqual({ to: 4, batches: [], learned: [2, 3] });
+  expect(chainBetween(open, 4, 3)).toEqual({ to: 4, batches: [], learned: [2, 3], lost: [] });
 });
 
 test('batches that wait already come after those of the chain', () => {
   const waits = { ...learned, waiting: [3, 2] };
-  expect(chainBetween(waits, 0, 1)).toEqual({ to: 0, batches: [1, 3, 2], learned: [] });
-  expect(chainBetween(waits, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5, 3], learned: [] });
-  expect(chainBetween(waits, 4, 4)).toEqual({ to: 4, batches: [], learned: [] });
+  expect(chainBetween(waits, 0, 1)).toEqual({ to: 0, batches: [1, 3, 2], learned: [], lost: [5] });
+  expect(chainBetween(waits, 0, 4)).toEqual({ to: 0, batches: [1, 2, 5, 3], learned: [], lost: [] });
+  expect(chainBetween(waits, 4, 4)).toEqual({ to: 4, batches: [], learned: [], lost: [] });
 });
 
 test('the start is the newest version that neither learned from what is gone nor descends from it', async () => {
@@ -83,7 +84,7 @@ test('the start is the newest version that neither learned from what is gone nor
 test('a batch is returned as it was first formed, without what is gone and without its canary', async () => {
   const chain = { batches: [1, 2, 3] };
   const [first, second, third] = await batchesOf(
-    { ...learned, withdrawn: new Set(['e', 'f']) },
+    { ...learned, withdrawn: new Set(['e']), corrected: new Set(['f']) },
     chain,
     async ({ sampleId }) => sampleId === 'a' || sampleId === 'd',
   );

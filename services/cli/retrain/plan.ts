@@ -16,6 +16,8 @@ export type Learned = {
   readonly waiting: readonly number[];
   /** turns that an operator withdrew or a client deleted */
   readonly withdrawn: ReadonlySet<string>;
+  /** samples that a later verdict replaced while they waited to train again */
+  readonly corrected: ReadonlySet<string>;
   /** versions that learned from words that were erased */
   readonly erased: ReadonlySet<number>;
 };
@@ -26,8 +28,10 @@ export type Chain = {
   readonly to: number;
   /** numbers of the batches, in their order */
   readonly batches: readonly number[];
-  /** of those that led to the other version, batches that the start learned from */
+  /** of those that led to the other version, batches that the start learned from, or may soon */
   readonly learned: readonly number[];
+  /** versions, or the open batch, that the head leaves and that do not train again */
+  readonly lost: readonly number[];
 };
 
 /** The number of the batch that was first formed of the samples of a batch. */
@@ -53,7 +57,14 @@ export function chainBetween({ head, batches, waiting }: Learned, to: number, fr
   const wanted = [...new Set([...led.toReversed(), ...next].map((n) => firstOf(batches, n)))];
   const fresh = wanted.filter((n) => !known.has(n));
   const after = fresh.length === 0 ? [] : waiting.filter((n) => !fresh.includes(n) && !known.has(n));
-  return { to, batches: [...fresh, ...after], learned: wanted.filter((n) => known.has(n)) };
+  const served = lineage(view, head.head).filter((version) => !onLine.has(version));
+  const isLeft =
+    open !== null && (served.includes(open.parent) || (open.parent === head.head && head.head !== to));
+  const left = [...served.toReversed(), ...(isLeft ? [open.n] : [])];
+  const again = [...fresh, ...after];
+  const stays = new Set([...known, ...again]);
+  const lost = left.filter((n) => !stays.has(firstOf(batches, n)));
+  return { to, batches: again, learned: wanted.filter((n) => known.has(n)), lost };
 }
 
 /**
@@ -81,14 +92,16 @@ type Returned = Omit<BatchReturned['data'], 'reason'>;
 
 /** The batches of a chain without the samples that are gone. A batch of which nothing is left is undefined. */
 export async function batchesOf(
-  { batches, withdrawn }: Learned,
+  { batches, withdrawn, corrected }: Learned,
   chain: Pick<Chain, 'batches'>,
   isErased: (sample: Pick<Sample, 'sampleId' | 'at'>) => Promise<boolean>,
 ): Promise<readonly (Returned | undefined)[]> {
   const kept = async <Kept extends Pick<Sample, 'sampleId' | 'at'>>(samples: readonly Kept[]) => {
     const stay: Kept[] = [];
-    for (const sample of samples)
-      if (!withdrawn.has(turnOfSample(sample.sampleId)) && !(await isErased(sample))) stay.push(sample);
+    for (const sample of samples) {
+      const isGone = withdrawn.has(turnOfSample(sample.sampleId)) || corrected.has(sample.sampleId);
+      if (!isGone && !(await isErased(sample))) stay.push(sample);
+    }
     return stay;
   };
   const returned: (Returned | undefined)[] = [];

@@ -26,7 +26,7 @@ export async function readLearned(
   const head = openHead();
   const returned = openReturnedTurns();
   const batches = new Map<number, BatchSubmitted['data']>();
-  const [withdrawn, erased] = [new Set<string>(), new Set<number>()];
+  const [withdrawn, corrected, erased] = [new Set<string>(), new Set<string>(), new Set<number>()];
   let isPaused = false;
   let at: ReadLearned['at'];
   const onTraining = (event: ClawLoopEvent): void => {
@@ -39,8 +39,10 @@ export async function readLearned(
       batches.set(event.data.n, event.data);
       if (event.data.again !== undefined) returned.form(event.data.again, event.data.samples);
     }
-    if (event.type === 'sample.dropped' && event.data.returned !== undefined)
+    if (event.type === 'sample.dropped' && event.data.returned !== undefined) {
       returned.drop(event.data.returned, event.data.sampleId);
+      if (event.data.reason === 'corrected') corrected.add(event.data.sampleId);
+    }
     if (event.type === 'sample.withdrawn' && event.data.reason !== 'corrected')
       withdrawn.add(turnOfSample(event.data.sampleId));
     if (event.type === 'learning.paused') isPaused = true;
@@ -65,6 +67,15 @@ export async function readLearned(
   await readToEnd(log, 'training', ({ event }) => onTraining(event), { wants: ofTraining });
   await readToEnd(log, 'dead-letters', ({ event }) => onOthers(event), { wants: new Set(['words.erased']) });
   const numbers = new Map([...batches.values()].map(({ batchId, n }) => [batchId, n]));
-  const waiting = returned.state().flatMap(([, batch]) => numbers.get(batch) ?? []);
-  return { head: head.state(), batches, waiting, withdrawn, erased, isPaused, at };
+  // The collector may not have read that a later return replaces an earlier one.
+  const last = [
+    ...new Set(
+      returned
+        .state()
+        .map(([, batch]) => batch)
+        .toReversed(),
+    ),
+  ].toReversed();
+  const waiting = last.flatMap((batch) => numbers.get(batch) ?? []);
+  return { head: head.state(), batches, waiting, withdrawn, corrected, erased, isPaused, at };
 }

@@ -9,7 +9,7 @@ const names = (numbers: readonly number[]): string => numbers.map((n) => `batch 
 /** What `clawloop policy retrain` is about to do. */
 export function planLines(
   learned: Learned,
-  { to, batches, learned: known }: Chain,
+  { to, batches, learned: known, lost }: Chain,
   returned: Returned,
 ): readonly string[] {
   const { head } = learned.head;
@@ -30,6 +30,9 @@ export function planLines(
       ? `1 batch with ${samples} trains again${left}`
       : `${count} batches with ${samples} train again, in their order${left}`,
     ...(empty.length === 0 ? [] : [`nothing is left of ${names(empty)}`]),
-    ...(known.length === 0 ? [] : [`v${to} learned already from ${names(known)}`]),
+    ...(known.length === 0 ? [] : [`v${to} learned already from ${names(known)}, or does now`]),
+    ...(lost.length === 0
+      ? []
+      : [`${names(lost)}, which led to v${head}, ${lost.length === 1 ? 'does' : 'do'} not train again`]),
   ];
 }

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { BatchReturned } from '../../../shared/events/batch-returned.ts';
+import { turnOfSample } from '../../../shared/events/sample-id.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { lineage, viewOf } from '../../../shared/lineage/head.ts';
 import { operatorOrigin, rollbackFact } from '../../../shared/lineage/operator-facts.ts';
@@ -31,11 +33,18 @@ type Place = { readonly log: EventLog; readonly store: CheckpointStore };
  * was erased, withdrawn or deleted since. @returns the exit code
  */
 export async function retrain({ log, store }: Place, wish: RetrainWish): Promise<number> {
-  const { adapter } = wish;
-  for (let learned = await readLearned(log, adapter); ; ) {
+  const planNow = async () => {
+    const learned = await readLearned(log, wish.adapter);
     const chain = await chainOf(learned, store, wish);
-    if (chain === undefined) return sayNothing(learned, adapter);
-    const returned = await batchesOf(learned, chain, erasedIn(log));
+    return {
+      learned,
+      chain,
+      returned: chain === undefined ? [] : await batchesOf(learned, chain, erasedIn(log)),
+    };
+  };
+  for (let plan = await planNow(); ; ) {
+    const { learned, chain, returned } = plan;
+    if (chain === undefined) return sayNothing(learned, wish.adapter);
     console.log(planLines(learned, chain, returned).join('\n'));
     if (wish.isDry) return 0;
     if (wish.isSure) return carryOut(log, learned, { chain, returned, wish });
@@ -43,15 +52,15 @@ export async function retrain({ log, store }: Place, wish: RetrainWish): Promise
       console.log('nothing is changed; --yes goes on without a question');
       return 1;
     }
-    const now = await readLearned(log, adapter);
-    if (isSame(learned, now)) return carryOut(log, learned, { chain, returned, wish });
-    console.log('meanwhile a batch was formed or ended, so:');
-    learned = now;
+    const now = await planNow();
+    const isSame =
+      now.learned.head.head === learned.head.head &&
+      isDeepStrictEqual([now.chain, now.returned], [chain, returned]);
+    if (isSame) return carryOut(log, now.learned, { chain, returned, wish });
+    console.log('meanwhile the versions or the answers changed, so:');
+    plan = now;
   }
 }
-
-const isSame = ({ head: a }: ReadLearned, { head: b }: ReadLearned): boolean =>
-  a.head === b.head && a.n === b.n && a.open?.n === b.open?.n;
 
 /** The open batch may have what must go, although no version learned from it yet. */
 function sayNothing(learned: ReadLearned, adapter: string): number {
@@ -123,36 +132,33 @@ async function carryOut(log: EventLog, learned: ReadLearned, decided: Decided): 
       BatchReturned.create({ ...operatorOrigin(SOURCE), data: { ...data, ...defined({ reason }) } }),
     );
   await log.append([...(rollback === undefined ? [] : [rollback]), ...facts]);
-  return report(learned, await readLearned(log, adapter, rollback?.id), {
-    to: chain.to,
-    batches: facts.length,
-  });
+  return report(learned, await readLearned(log, adapter, rollback?.id), { to: chain.to, facts });
 }
 
 /** Looks at the log whether something came between the plan and the command. */
 function report(
   { head: planned }: ReadLearned,
-  { head, isPaused, at }: ReadLearned,
-  { to, batches }: { readonly to: number; readonly batches: number },
+  { head, isPaused, withdrawn, at }: ReadLearned,
+  { to, facts }: { readonly to: number; readonly facts: readonly BatchReturned[] },
 ): number {
   const hadEffect = at === undefined ? lineage(viewOf(head), head.head).includes(to) : at.after === to;
-  if (!hadEffect) {
-    console.log(
-      `the rollback had no effect: meanwhile the head moved to v${head.head}; run the command again`,
-    );
-    return 1;
-  }
-  if (at !== undefined && at.n > planned.n) {
-    console.log(
-      `meanwhile the batches up to v${at.n} were formed, which do not train again: see clawloop policy retrain --from ${at.before}`,
-    );
+  const turns = facts.flatMap(({ data }) => data.samples.map(({ sampleId }) => turnOfSample(sampleId)));
+  const trouble = !hadEffect
+    ? `meanwhile the head moved to v${head.head}, where the batches train that it has not learned: run the command again`
+    : turns.some((turn) => withdrawn.has(turn))
+      ? 'meanwhile an answer was withdrawn or deleted that trains again: run the command again'
+      : at !== undefined && at.n > planned.n
+        ? `meanwhile the batches up to ${at.n} were formed, which may not train again: see clawloop policy retrain --from ${at.before}`
+        : undefined;
+  if (trouble !== undefined) {
+    console.log(trouble);
     return 1;
   }
   const when = isPaused
     ? 'the batches train once learning is resumed'
     : 'the trainer takes the batches one by one';
   console.log(
-    `the head is v${head.head}; ${batches === 0 ? 'there is nothing to train again' : `${when}, see clawloop policy list`}`,
+    `the head is v${head.head}; ${facts.length === 0 ? 'there is nothing to train again' : `${when}, see clawloop policy list`}`,
   );
   return 0;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { returnedState } from '../../../shared/views/returned-turns.ts';
 
 const ids = z.object({ count: z.int(), recent: z.array(z.string()).readonly() });
 
@@ -18,6 +19,7 @@ export const statusState = z.object({
     z.string(),
     z.object({
       eligible: z.array(z.string()),
+      returned: returnedState.default([]),
       settled: z.array(z.string()),
       openBatch: z.string().optional(),
       onCanary: z.string().optional(),

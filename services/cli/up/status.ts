@@ -1,5 +1,6 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { countIds, createRecent } from '../../../shared/lang/recent.ts';
+import { openReturnedTurns } from '../../../shared/views/returned-turns.ts';
 import type { StatusState } from './status-state.ts';
 import type { StepProgress } from './step-progress.ts';
 
@@ -118,6 +119,7 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   const eligible = new Set(from?.eligible);
   /** ids of operators' commands, so that a copy changes nothing */
   const returns = new Set<string>();
+  const returned = openReturnedTurns(from?.returned);
   const settled = createRecent(
     REMEMBERED,
     from?.settled.map((id) => [id, true] as const),
@@ -129,13 +131,19 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   };
   const on = (event: ClawLoopEvent): void => {
     if (event.type === 'sample.ready' && !settled.has(event.data.sampleId)) eligible.add(event.data.sampleId);
-    if (event.type === 'sample.dropped') settle(event.data.sampleId);
+    if (event.type === 'sample.dropped') {
+      const { sampleId, returned: by } = event.data;
+      if (by === undefined) settle(sampleId);
+      else returned.drop(by, sampleId);
+    }
     if (event.type === 'batch.returned' && !returns.has(event.id)) {
       returns.add(event.id);
-      for (const { sampleId } of event.data.samples) eligible.add(sampleId);
+      returned.add(event);
     }
     if (event.type === 'batch.submitted') {
-      for (const { sampleId } of event.data.samples) settle(sampleId);
+      const { again, samples } = event.data;
+      if (again !== undefined) returned.form(again, samples);
+      else for (const { sampleId } of samples) settle(sampleId);
       openBatch = event.data.batchId;
     }
     if (event.type === 'policy.canary-started') onCanary = event.data.batchId;
@@ -146,7 +154,7 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   };
   const status = (progress: StepProgress | undefined): AdapterStatus => ({
     adapter,
-    eligible: eligible.size,
+    eligible: eligible.size + returned.size(),
     training: openBatch !== undefined,
     onCanary: openBatch !== undefined && openBatch === onCanary,
     paused,
@@ -155,6 +163,7 @@ function createAdapterStatus(adapter: string, from?: StatusState['adapters'][str
   });
   const state = () => ({
     eligible: [...eligible],
+    returned: returned.state(),
     settled: settled.entries().map(([id]) => id),
     ...{ openBatch, onCanary, paused, served },
   });

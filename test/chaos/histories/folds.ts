@@ -79,6 +79,7 @@ export const theFolds: readonly HistoryFold[] = [
       assemble.on(rows, event, at, {
         atLeastOne: true,
         revises: true,
+        withdrawsSpent: true,
         sweepsAtClose: true,
         recordsVerdicts: true,
         method: 'combine',

@@ -106,7 +106,8 @@ function retraining(world: World, adapter: string): readonly ClawLoopEvent[] {
   );
   const served = Object.keys(head.versions).map(Number);
   const to = random.chance(0.5) ? head.head : random.of(lineage(viewOf(head), head.head));
-  const nothing = { waiting: [], withdrawn: new Set<string>(), erased: new Set<number>() };
+  const none = new Set<string>();
+  const nothing = { waiting: [], withdrawn: none, corrected: none, erased: new Set<number>() };
   const chain = chainBetween({ head, batches, ...nothing }, to, random.of(served));
   const command = () => ({ id: newId(world, 'o'), tick: world.now });
   // also what the start learned from, which must not train again
