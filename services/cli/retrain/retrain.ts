@@ -68,7 +68,7 @@ function sayNothing(learned: ReadLearned, adapter: string): number {
   const isOpenTouched = open !== null && isTouched(learned, open.n);
   console.log(
     isOpenTouched
-      ? `${open.batchId}, which is being trained, has an answer that was withdrawn or deleted: run the command again when it has ended`
+      ? `${open.batchId}, which is being trained, has an answer that was withdrawn or deleted. Run the command again when it has ended`
       : `v${head} of ${adapter} learned from no answer that was erased, withdrawn or deleted: nothing to do`,
   );
   return isOpenTouched ? 1 : 0;
@@ -144,11 +144,11 @@ function report(
   const hadEffect = at === undefined ? lineage(viewOf(head), head.head).includes(to) : at.after === to;
   const turns = facts.flatMap(({ data }) => data.samples.map(({ sampleId }) => turnOfSample(sampleId)));
   const trouble = !hadEffect
-    ? `meanwhile the head moved to v${head.head}, where the batches train that it has not learned: run the command again`
+    ? `meanwhile the head moved to v${head.head}; the batches that it has not learned train on it. Run the command again`
     : turns.some((turn) => withdrawn.has(turn))
-      ? 'meanwhile an answer was withdrawn or deleted that trains again: run the command again'
+      ? 'meanwhile an answer that trains again was withdrawn or deleted. Run the command again'
       : at !== undefined && at.n > planned.n
-        ? `meanwhile the batches up to ${at.n} were formed, which may not train again: see clawloop policy retrain --from ${at.before}`
+        ? `meanwhile batch ${at.n} was formed, which may not train again: see clawloop policy retrain --from ${at.before}`
         : undefined;
   if (trouble !== undefined) {
     console.log(trouble);
