@@ -62,7 +62,8 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
         extendsIt(mine, interactions.get(other.data.turnId)!) &&
         wordsOf(interactions.get(other.data.turnId)!).length > wordsOf(above).length,
     );
-    if (!isCut(mine) && !extendsIt(mine, above)) wrong.push(`${turnId} does not go on from ${parent}`);
+    const goesOn = extendsIt(mine, above) || extendsIt(withoutTools(mine), withoutTools(above));
+    if (!isCut(mine) && !goesOn) wrong.push(`${turnId} does not go on from ${parent}`);
     if (!isCut(mine) && longer !== undefined) wrong.push(`${turnId} goes on from ${longer.data.turnId}`);
   }
   return wrong;
@@ -84,6 +85,11 @@ function behindTheirLane(log: readonly (readonly ClawLoopEvent[])[]): ReadonlySe
 
 /** Words that tell conversations apart: heartbeats are made anew. */
 const wordsOf = ({ data }: InteractionCompleted) => data.messages.map(({ content }) => String(content));
+/** A client may leave out results of tools when it goes on. */
+const withoutTools = ({ data, ...event }: InteractionCompleted): InteractionCompleted => ({
+  ...event,
+  data: { ...data, messages: data.messages.filter(({ role }) => role !== 'tool') },
+});
 const extendsIt = (one: InteractionCompleted, above: InteractionCompleted): boolean => {
   const before = [...wordsOf(above), String(above.data.answer.content)];
   return before.every((word, index) => wordsOf(one)[index] === word);
