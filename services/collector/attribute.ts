@@ -71,7 +71,7 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     const before = lanes.get('now');
     const lane = clockAt(before, { time, recorded: event.recorded, moves: movesTime(event) });
     const horizon = horizonOf(lane);
-    if (horizon !== undefined) forget(rows, draft, horizon);
+    if (horizon !== undefined) forget(rows, draft, horizon, settings ?? {});
     const after = horizon === undefined ? lane : sweptClock(lane, horizon);
     if (after !== before) lanes.set('now', after);
     if (!isKnown(cause, event)) react(cause, event, lane, settings ?? {});

@@ -69,6 +69,27 @@ function onCanary(given: Partial<SubmitSettings> = {}, startsAt = 0) {
     last: () => emitted.at(-1)!,
   };
 }
+/**
+ * A timer of canaries; each call sweeps once, a minute after the call before.
+ * @param ahead hours by which its wall clock is ahead
+ * @returns the number of events
+ */
+function sweeperOf(canary: ReturnType<typeof onCanary>, ahead = () => 0): () => Promise<number> {
+  let now = 0;
+  const sweeper = createSweeper({
+    candidates: longCanaries(24),
+    spanMs: 60_000,
+    staleAfterMs: 1e9,
+    append: async (events) => canary.say(...events),
+    now: () => now,
+    time: () => new Date((canary.hours() + ahead()) * HOUR_MS).toISOString(),
+  });
+  return () => {
+    now += 60_000;
+    sweeper.owed([{ subject: adapter, partition: 0, rows: canary.rows }]);
+    return sweeper.sweep();
+  };
+}
 const times = (count: number, score: number) => Array.from({ length: count }, () => score);
 const mixed = (count: number) => Array.from({ length: count }, (_, i) => (i % 4 === 0 ? -1 : 1));
 
@@ -151,20 +172,8 @@ test('after the agreed time the same rule decides with fewer verdicts', () => {
 
 test('a canary without traffic ends by the timer, at its time and not before', async () => {
   const canary = onCanary();
-  let [now, ahead] = [0, 0];
-  const sweeper = createSweeper({
-    candidates: longCanaries(24),
-    spanMs: 60_000,
-    staleAfterMs: 1e9,
-    append: async (events) => canary.say(...events),
-    now: () => now,
-    time: () => new Date((canary.hours() + ahead) * HOUR_MS).toISOString(),
-  });
-  const sweep = (): Promise<number> => {
-    now += 60_000;
-    sweeper.owed([{ subject: adapter, partition: 0, rows: canary.rows }]);
-    return sweeper.sweep();
-  };
+  let ahead = 0;
+  const sweep = sweeperOf(canary, () => ahead);
   expect([await sweep(), await sweep()]).toEqual([0, 0]);
   canary.wait(23);
   expect(await sweep()).toBe(0);
@@ -183,20 +192,7 @@ test('a canary without traffic ends by the timer, at its time and not before', a
 
 test('a canary that a trainer with a clock far ahead started ends at its time by the clock of the others', async () => {
   const canary = onCanary({}, 1_000);
-  let now = 0;
-  const sweeper = createSweeper({
-    candidates: longCanaries(24),
-    spanMs: 60_000,
-    staleAfterMs: 1e9,
-    append: async (events) => canary.say(...events),
-    now: () => now,
-    time: () => new Date(canary.hours() * HOUR_MS).toISOString(),
-  });
-  const sweep = (): Promise<number> => {
-    now += 60_000;
-    sweeper.owed([{ subject: adapter, partition: 0, rows: canary.rows }]);
-    return sweeper.sweep();
-  };
+  const sweep = sweeperOf(canary);
   canary.wait(-1_000);
   await sweep();
   expect(await sweep()).toBe(1); // it seems to start in the future: the fold learns the time

@@ -40,6 +40,22 @@ test('an early deletion applies to its answer, unless from another access key', 
   expect(emittedLines([a, other, goneOn])).toEqual(['withdrawn a: of some adapter', 'completed a <- thanks']);
 });
 
+test('an early deletion waits for an answer that a clock ahead dates a day later, and for no more than a week', () => {
+  const day = 24 * 60;
+  const chat = (id: string, at: number) => interaction({ id, at, messages: [user(`${id}?`)], answer: 'y' });
+  // the lane goes on for a day and some hours before the answer comes from an outbox
+  const meanwhile = [chat('x', 20 * 60), chat('y', day + 90), chat('z', day + 200), chat('w', day + 300)];
+  const late = { ...a, time: timeAt(day - 6) };
+  const settings = { keepsDeletions: true };
+  const outcomes = (given: typeof settings | object) =>
+    runFold(attribute, [gone, ...meanwhile, late, goneOn], given).emitted.map(brief);
+  expect(outcomes(settings)).toContain('skipped a: deleted');
+  expect(outcomes({})).not.toContain('skipped a: deleted');
+  const weekLater = [8 * day, 8 * day + 90].map((at) => chat(`at ${at}`, at));
+  const { rows } = runFold(attribute, [gone, ...meanwhile, ...weekLater], settings);
+  expect([...rows.get('lane')!.entries('deleted/')]).toEqual([]);
+});
+
 test('a turn that the lane has forgotten is withdrawn, and that is forgotten too', () => {
   const day = 24 * 60;
   const over = [a, goneOn, sessionEnded({ id: 'e' }, 'chat-a')];

@@ -32,6 +32,11 @@ export type AttributeSettings = {
   readonly tellsOpened?: boolean;
   /** Name the version of an answer that is cut off or empty. Absent (logs of earlier programs): do not. */
   readonly namesVersion?: boolean;
+  /**
+   * Keep the deletion of an answer that has not come for a week. Absent (logs of earlier programs): for a day, like
+   * other ids.
+   */
+  readonly keepsDeletions?: boolean;
 };
 
 /** Settings of `assemble`. */

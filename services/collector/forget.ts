@@ -1,5 +1,7 @@
 import type { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
+import { DAY_MS } from '../../shared/log/event-clock.ts';
 import type { Draft, RowChange, Rows } from '../../shared/log/rows.ts';
+import type { AttributeSettings } from './fold-settings.ts';
 import {
   encoded,
   type FirstPrompt,
@@ -9,8 +11,19 @@ import {
   type SessionRow,
 } from './lane-tables.ts';
 
+/**
+ * How much longer than a day the deletion of an answer that has not come is kept, ms. Clocks of several servings may
+ * differ, so an answer from an outbox may be dated long after its deletion.
+ */
+const EARLY_MS = 6 * DAY_MS;
+
 /** Removes rows of sessions that closed before the horizon, ms since 1970, and ids that are as old. */
-export function forget(rows: Rows, draft: Draft, horizon: number): void {
+export function forget(
+  rows: Rows,
+  draft: Draft,
+  horizon: number,
+  { keepsDeletions = false }: Pick<AttributeSettings, 'keepsDeletions'>,
+): void {
   const gone = new Set<string>();
   const place = (key: string, session: string) => `${key} ${session}`;
   for (const [name, row] of rows.entries('session/')) {
@@ -22,6 +35,7 @@ export function forget(rows: Rows, draft: Draft, horizon: number): void {
     session !== undefined && gone.has(place(key, encoded(session)));
   for (const [name, row] of rows.entries('')) {
     const [table, key, id] = split(name);
+    if (table === 'deleted' && keepsDeletions && (row as number) >= horizon - EARLY_MS) continue;
     const isSessionGone = (session: string | undefined) => isGone(key, session);
     if (isExpired({ table, id, row }, horizon, isSessionGone)) draft.table(table).delete(`${key}/${id}`);
   }

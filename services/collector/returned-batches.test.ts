@@ -1,31 +1,21 @@
 import { expect, test } from 'vitest';
 import { BatchReturned } from '../../shared/events/batch-returned.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { LearningPaused } from '../../shared/events/learning-paused.ts';
-import { LearningResumed } from '../../shared/events/learning-resumed.ts';
-import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
-import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
-import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { batchSeed, submit } from './submit.ts';
 import { sampleReady, sampleWithdrawn } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
+import {
+  adapter,
+  command,
+  paused,
+  promoted,
+  rejected,
+  resumed,
+  rolledBack,
+} from './testing/version-events.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
-const adapter = 'default';
-const command = (id: string) => ({ id, source: 'clawloop/cli', time: '2026-01-01T00:00:00Z' });
-const promoted = (n: number, from: number) =>
-  PolicyPromoted.create({
-    ...command(`p${n}`),
-    data: { batchId: `default/batch/${n}`, adapter, from, to: n, checkpoint: `c${n}`, digest: `d${n}` },
-  });
-const rejected = (n: number) =>
-  PolicyRejected.create({
-    ...command(`j${n}`),
-    data: { batchId: `default/batch/${n}`, adapter, reason: 'not-finite', detail: '' },
-  });
-const rolledBack = (id: string, from: number, to: number) =>
-  PolicyRolledBack.create({ ...command(id), data: { adapter, from, to } });
 const ready = (...ids: readonly string[]) => ids.map((id) => sampleReady(id, `session of ${id}`));
 const older = { ...training, learningRate: training.learningRate / 2 };
 const returned = (id: string, n: number, ...samples: readonly string[]) =>
@@ -148,9 +138,7 @@ test('a sample that is withdrawn while it waits to train again does not', () => 
 });
 
 test('while learning is paused no batch trains again', () => {
-  const paused = LearningPaused.create({ ...command('p'), data: { adapter } });
-  const resumed = LearningResumed.create({ ...command('q'), data: { adapter } });
-  const events = [...abandoned, paused, returned('x', 1, 'a')];
+  const events = [...abandoned, paused('p'), returned('x', 1, 'a')];
   expect(lines(events)).toEqual(before);
-  expect(lines([...events, resumed])).toEqual([...before, 'batch 3 on v0: a']);
+  expect(lines([...events, resumed('q')])).toEqual([...before, 'batch 3 on v0: a']);
 });

@@ -107,6 +107,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   rewardedAreMain: true,
   tellsOpened: true,
   namesVersion: true,
+  keepsDeletions: true,
 });
 
 /** The settings of `assemble`. */

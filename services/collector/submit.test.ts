@@ -1,40 +1,17 @@
 import { expect, test } from 'vitest';
-import { BatchRequested } from '../../shared/events/batch-requested.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
-import { LearningPaused } from '../../shared/events/learning-paused.ts';
-import { LearningResumed } from '../../shared/events/learning-resumed.ts';
-import { PolicyPromoted } from '../../shared/events/policy-promoted.ts';
-import { PolicyRejected } from '../../shared/events/policy-rejected.ts';
-import { PolicyRolledBack } from '../../shared/events/policy-rolled-back.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { batchSeed, submit, waitingSamples } from './submit.ts';
 import { sampleReady, sampleWithdrawn } from './testing/events.ts';
 import { brief, runFold } from './testing/run-fold.ts';
+import { paused, promoted, rejected, requested, resumed, rolledBack } from './testing/version-events.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 const settings: SubmitSettings = { size: 2, maxStaleness: 2, training };
 const emittedLines = (events: readonly ClawLoopEvent[], more: Partial<SubmitSettings> = {}) =>
   runFold(submit, events, { ...settings, ...more }).emitted.map(brief);
 
-const adapter = 'default';
-const command = (id: string) => ({ id, source: 'clawloop/cli', time: '2026-01-01T00:00:00Z' });
-const paused = (id: string) => LearningPaused.create({ ...command(id), data: { adapter } });
-const resumed = (id: string) => LearningResumed.create({ ...command(id), data: { adapter } });
-const requested = (after: number) =>
-  BatchRequested.create({ ...command(`r${after}`), data: { adapter, after, reason: 'operator' } });
-const promoted = (n: number, from: number) =>
-  PolicyPromoted.create({
-    ...command(`p${n}`),
-    data: { batchId: `default/batch/${n}`, adapter, from, to: n, checkpoint: `c${n}`, digest: `d${n}` },
-  });
-const rejected = (n: number) =>
-  PolicyRejected.create({
-    ...command(`j${n}`),
-    data: { batchId: `default/batch/${n}`, adapter, reason: 'not-finite', detail: '' },
-  });
-const rolledBack = (id: string, from: number, to: number) =>
-  PolicyRolledBack.create({ ...command(id), data: { adapter, from, to } });
 const ready = (...ids: readonly string[]) => ids.map((id) => sampleReady(id, `session of ${id}`));
 
 test('enough samples form a batch with all settings and its own seed', () => {

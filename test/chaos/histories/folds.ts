@@ -49,6 +49,7 @@ const rulesOfAttribute = {
   rewardedAreMain: true,
   tellsOpened: true,
   namesVersion: true,
+  keepsDeletions: true,
 };
 
 export const theFolds: readonly HistoryFold[] = [

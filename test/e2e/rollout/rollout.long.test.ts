@@ -27,6 +27,13 @@ type Turn = {
 type Sample = { readonly session: string; readonly verdict: number; readonly advantage?: number };
 const pick = ({ reward, advantage }: Line) => ({ reward, advantage });
 
+/** The results so far. */
+const linesIn = async (file: string): Promise<readonly Line[]> =>
+  (await readFile(file, 'utf8').catch(() => ''))
+    .split('\n')
+    .filter((text) => text !== '')
+    .map((text) => JSON.parse(text) as Line);
+
 describe('a rollout on one machine', { timeout: 300_000 }, () => {
   let folder: string;
   let loop: ClawLoop;
@@ -83,10 +90,7 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     expect(stdout).toMatch(/1 calls did not end when their signal aborted/);
     expect(stderr).toMatch(/rollout \[#{24}] 100 % 8 of 8 attempts, 2 failed, mean reward -?\d/);
 
-    lines = (await readFile(out, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line);
+    lines = await linesIn(out);
     expect(lines.map(({ task, attempt, outcome }) => `${task} ${attempt} ${outcome}`).sort()).toEqual([
       'chess 0 rewarded',
       'chess 1 rewarded',
@@ -180,11 +184,7 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
       out,
     ];
     const argv = ['rollout', ...files, '--n', '2', '--concurrency', '2'];
-    const results = async () =>
-      (await readFile(out, 'utf8').catch(() => ''))
-        .split('\n')
-        .filter((text) => text !== '')
-        .map((text) => JSON.parse(text) as Line);
+    const results = () => linesIn(out);
     const rolling = run(...argv, '--room-timeout', '2', '--url', loop.url);
     await until('some attempts are settled', async () => (await results()).length >= 4);
     await loop.stop();

@@ -1,4 +1,3 @@
-import { DAY_MS } from '../../../../shared/log/event-clock.ts';
 import { firstPlaces, type Law } from './history.ts';
 
 /** What its client deleted is completed by nothing that comes later, and no later verdict makes it a sample. */
@@ -9,12 +8,9 @@ export const deletedStaysOut: Law = ({ world, of, interactions }) => {
   const completed = new Map(of('turn.completed').map(({ data }) => [data.turnId, data]));
   const judged = new Set(of('judgment.reached').map(({ id }) => id));
   const dropped = new Map(of('sample.dropped').map(({ data }) => [data.sampleId, data.reason]));
-  for (const { id, data, time } of of('response.deleted')) {
+  for (const { id, data } of of('response.deleted')) {
     const { interactionId: turnId, key } = data;
-    const answer = interactions.get(turnId);
-    if (answer?.data.key !== key) continue;
-    // Clocks differed by half a day or more: the answer is dated long after its deletion, whose id is kept for a day.
-    if (Date.parse(answer.time) - Date.parse(time) > DAY_MS / 2) continue;
+    if (interactions.get(turnId)?.data.key !== key) continue;
     const turn = completed.get(turnId);
     if (turn !== undefined && said.get(turn.by)! > said.get(id)!)
       wrong.push(`completed after it was deleted: ${turnId}`);

@@ -62,7 +62,7 @@ export const returnsFollowTheTree: Law = ({ world, of, interactions }) => {
         extendsIt(mine, interactions.get(other.data.turnId)!) &&
         wordsOf(interactions.get(other.data.turnId)!).length > wordsOf(above).length,
     );
-    const goesOn = extendsIt(mine, above) || extendsIt(withoutTools(mine), withoutTools(above));
+    const goesOn = extendsIt(mine, above) || extendsIt(mine, withoutTools(above));
     if (!isCut(mine) && !goesOn) wrong.push(`${turnId} does not go on from ${parent}`);
     if (!isCut(mine) && longer !== undefined) wrong.push(`${turnId} goes on from ${longer.data.turnId}`);
   }
