@@ -45,3 +45,17 @@ export type FailureKind = keyof typeof failures;
 export type Failure = { readonly failure: FailureKind; readonly error: string };
 
 export const failed = (failure: FailureKind, error: string): Failure => ({ failure, error });
+
+/**
+ * Why an attempt did not finish in a rollout that stops: the reason of `stop` if that is a failure, such as a server
+ * that is gone.
+ */
+export const interrupted = ({ reason }: AbortSignal, error: string): Failure =>
+  isFailure(reason) ? reason : failed('interrupted', error);
+
+const isFailure = (reason: unknown): reason is Failure =>
+  typeof reason === 'object' && reason !== null && 'failure' in reason;
+
+/** Failures after which an attempt is repeated when its rollout is resumed: they say nothing about its agent. */
+export const isRepeated = (outcome: string): boolean =>
+  outcome === 'interrupted' || outcome === 'server-silent';

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
+import { isRepeated } from './failures.ts';
 import type { Task } from './read-tasks.ts';
 import { resultLine } from './result-line.ts';
 import type { Settled } from './run-rollout.ts';
@@ -84,14 +85,16 @@ export function resumeFrom(path: string, tasks: readonly Task[], n: number): Lef
   if (!entries.some((entry) => 'plan' in entry && entry.plan === planOf(tasks, n)))
     throw new UsageError(`${path} is the result of other tasks, or of another --n`);
   const ending = new Map(
-    entries.flatMap((entry) => ('ending' in entry ? [[entry.ending, entry.lines]] : [])),
+    entries.flatMap((entry) =>
+      'ending' in entry && entry.lines.some(isRewarded) ? [[entry.ending, entry.lines]] : [],
+    ),
   );
   const written = Map.groupBy(
     linesOf(path).map((line) => Line.parse(line)),
     ({ index }) => index,
   );
   const complete = [...written].filter(
-    ([, lines]) => lines.length === n && !lines.some(({ outcome }) => outcome === 'interrupted'),
+    ([, lines]) => lines.length === n && !lines.some(({ outcome }) => isRepeated(outcome)),
   );
   const finished = new Map([...complete, ...ending]);
   const text = [...finished.values()].flat().map((line) => `${JSON.stringify(line)}\n`);
@@ -99,7 +102,7 @@ export function resumeFrom(path: string, tasks: readonly Task[], n: number): Lef
   renameSync(`${path}.new`, path);
   const toEnd = [...ending.values()]
     .flat()
-    .flatMap(({ session, outcome }) => (session !== null && outcome === 'rewarded' ? [session] : []));
+    .flatMap((line) => (line.session !== null && isRewarded(line) ? [line.session] : []));
   const kept = new Set([...finished.values()].flat().map(({ session }) => session));
   return {
     toEnd,
@@ -110,6 +113,8 @@ export function resumeFrom(path: string, tasks: readonly Task[], n: number): Lef
     informative: [...finished.values()].filter(differ).length,
   };
 }
+
+const isRewarded = ({ outcome }: Line): boolean => outcome === 'rewarded';
 
 const differ = (lines: readonly Line[]): boolean =>
   new Set(lines.flatMap(({ reward }) => (reward === null ? [] : [reward]))).size > 1;

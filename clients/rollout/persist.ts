@@ -31,4 +31,5 @@ export async function persist<Value>(
   }
 }
 
-const isTemporaryStatus = (status: number): boolean => status === 429 || status >= 500;
+/** The server is busy, starts or ends, or its disk is full. */
+export const isTemporaryStatus = (status: number): boolean => status === 429 || status >= 500;

@@ -1,12 +1,12 @@
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { UsageError } from '../../shared/runtime/command-errors.ts';
-import type { SessionClient, StartedSession } from '../api-client.ts';
+import type { Answer, EndedSession, SessionClient, StartedSession } from '../api-client.ts';
 import type { EnvironmentDriver, Evaluation } from '../environments/environment.ts';
 import type { ShownState } from './compare-steps.ts';
 import type { Agent, RewardFunction } from './contract.ts';
 import { openEnvironment, type WatchedEnvironment } from './environment-attempt.ts';
-import { type Failure, type FailureKind, failed, failures } from './failures.ts';
+import { type Failure, type FailureKind, failed, failures, interrupted } from './failures.ts';
 import { type AttemptLease, type Leasing, takeLease } from './lease.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
@@ -86,7 +86,7 @@ export async function runAttempt(attempt: Attempt, deps: AttemptDeps): Promise<A
     const session = await deps.gate.start({
       rank: attempt.rank,
       task: attempt.task.name,
-      release: last && (() => discard(deps, last)),
+      release: last && (async () => void (await discard(deps, last))),
     });
     if ('failure' in session)
       return { kind: 'failed', ...session, session: undefined, earlier, ms: monotonicNow() - began };
@@ -97,10 +97,10 @@ export async function runAttempt(attempt: Attempt, deps: AttemptDeps): Promise<A
       return { kind: 'rewarded', session, ...outcome, earlier, ms: monotonicNow() - began };
     const isLast = earlier.length >= deps.retries || !failures[outcome.failure].isRetried;
     if (isLast || deps.stop.aborted) {
-      await discard(deps, session);
+      const discarded = await discard(deps, session);
       return {
         kind: 'failed',
-        ...outcome,
+        ...(discarded.kind === 'silent' ? withoutServer(outcome, discarded.reason) : outcome),
         session: session.session,
         earlier,
         ms: monotonicNow() - began,
@@ -115,7 +115,13 @@ export async function runAttempt(attempt: Attempt, deps: AttemptDeps): Promise<A
 export const discard = async (
   { client, stop }: Pick<AttemptDeps, 'client' | 'stop'>,
   { key }: StartedSession,
-): Promise<void> => void (await persist(() => client.end(key, { discard: true }), stop));
+): Promise<Answer<EndedSession>> => persist(() => client.end(key, { discard: true }), stop);
+
+/** Without a server every agent fails, so the failure is not the agent's. */
+const withoutServer = (outcome: Failure, reason: string): Failure =>
+  outcome.failure === 'interrupted'
+    ? outcome
+    : failed('server-silent', `${reason}; ${outcome.failure}: ${outcome.error}`);
 
 type Scored = Pick<Rewarded, 'reward' | 'result' | 'interaction' | 'states'>;
 
@@ -179,7 +185,7 @@ async function workIn(
     if (typeof reward !== 'number') return reward;
     return setReward(deps, key, { reward, result, states: watched?.states() ?? [] });
   };
-  if (done.kind === 'interrupted') return failed('interrupted', 'stopped while the agent was running');
+  if (done.kind === 'interrupted') return interrupted(deps.stop, 'stopped while the agent was running');
   const lost = watched?.failure();
   if (lost !== undefined) return lost;
   switch (done.kind) {
@@ -209,8 +215,7 @@ async function score(
       ...deps,
       rewardTimeoutMs,
     });
-    if ('failure' in evaluated)
-      return evaluated.failure === 'interrupted' ? evaluated : (watched.failure() ?? evaluated);
+    if ('failure' in evaluated) return deps.stop.aborted ? evaluated : (watched.failure() ?? evaluated);
     evaluation = evaluated.value;
   }
   const { reward } = deps;
@@ -229,7 +234,7 @@ async function patiently<Value>(
     const rated = await withLimit(rate, deps.rewardTimeoutMs, deps.stop, deps.strays);
     switch (rated.kind) {
       case 'interrupted':
-        return failed('interrupted', 'stopped while the attempt was rated');
+        return interrupted(deps.stop, 'stopped while the attempt was rated');
       case 'timed-out':
         if (tries < deps.retries) continue;
         return failed(

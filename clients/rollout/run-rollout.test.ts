@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Agent, RewardFunction } from './contract.ts';
 import { resultLine } from './result-line.ts';
-import type { Silence } from './start-gate.ts';
+import type { Silence } from './server-watch.ts';
 import { formatSummary } from './summary.ts';
 import { createProtocolDouble } from './testing/protocol-server.ts';
 import { kindsOf, roll } from './testing/roll.ts';
@@ -186,6 +186,26 @@ test('a server that is silent is reported once, and again when it answers or is 
   expect(kindsOf(gone.settled)).toEqual(['server-silent']);
   expect(heard.slice(2).map(({ kind }) => kind)).toEqual(['silent', 'given-up']);
 });
+
+test('a server that is gone ends a rollout that only waits to send rewards', async () => {
+  const whole = createProtocolDouble();
+  const reward: typeof whole.client.reward = async () => ({ kind: 'silent', reason: 'ECONNREFUSED' });
+  const double = { ...whole, client: { ...whole.client, reward } };
+  const { settled } = await roll({ double, tasks: 3, n: 2, concurrency: 2, roomTimeoutMs: 10 });
+  expect(kindsOf(settled)).toEqual(Array(6).fill('server-silent'));
+}, 20_000);
+
+test('an agent that throws because the server is gone has not failed by itself', async () => {
+  const whole = createProtocolDouble();
+  const end: typeof whole.client.end = async () => ({ kind: 'silent', reason: 'ECONNREFUSED' });
+  const double = { ...whole, client: { ...whole.client, end } };
+  const agent: Agent = () => Promise.reject(new Error('fetch failed'));
+  const { settled } = await roll({ double, tasks: 1, n: 2, roomTimeoutMs: 10, agent });
+  expect(kindsOf(settled)).toEqual(['server-silent', 'server-silent']);
+  expect(JSON.parse(resultLine(settled[0]!))).toMatchObject({
+    error: 'ECONNREFUSED; agent-threw: Error: fetch failed',
+  });
+}, 20_000);
 
 test('a stopped rollout discards open sessions and keeps settled ones', async () => {
   const stop = new AbortController();

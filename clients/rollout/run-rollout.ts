@@ -1,7 +1,7 @@
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { EndedSession, Reward, SessionClient, SessionStep } from '../api-client.ts';
 import { compareSteps, type StepSettings } from './compare-steps.ts';
-import { type Failure, failed } from './failures.ts';
+import { type Failure, failed, interrupted } from './failures.ts';
 import { type AdvantageKind, advantagesOf } from './group.ts';
 import { persist } from './persist.ts';
 import type { Task } from './read-tasks.ts';
@@ -60,7 +60,7 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
   const next = attempts();
   const worker = async (): Promise<void> => {
     for (const attempt of next) {
-      const outcome = deps.stop.aborted ? neverStarted : await runAttempt(attempt, attemptDeps);
+      const outcome = deps.stop.aborted ? neverStarted(deps.stop) : await runAttempt(attempt, attemptDeps);
       deps.onAttempt(outcome);
       const group = groups.get(attempt.index) ?? [];
       groups.set(attempt.index, [...group, { attempt, outcome }]);
@@ -77,13 +77,13 @@ export async function runRollout(tasks: readonly Task[], n: number, deps: Rollou
 const differs = (group: readonly { readonly outcome: AttemptOutcome }[]): boolean =>
   new Set(group.flatMap(({ outcome }) => (outcome.kind === 'rewarded' ? [outcome.reward] : []))).size > 1;
 
-const neverStarted: AttemptOutcome = {
+const neverStarted = (stop: AbortSignal): AttemptOutcome => ({
   kind: 'failed',
-  ...failed('interrupted', 'stopped before it started'),
+  ...interrupted(stop, 'stopped before it started'),
   session: undefined,
   earlier: [],
   ms: 0,
-};
+});
 
 async function settle(group: readonly Member[], deps: RolloutDeps): Promise<void> {
   const halted = haltOf(group, deps);
@@ -148,7 +148,7 @@ function haltOf(
   group: readonly { readonly outcome: AttemptOutcome }[],
   { stop, environments }: RolloutDeps,
 ): Failure | undefined {
-  if (stop.aborted) return failed('interrupted', 'stopped before the other attempts at its task finished');
+  if (stop.aborted) return interrupted(stop, 'stopped before the other attempts at its task finished');
   const excluded = group.filter(({ outcome }) => outcome.kind === 'failed').length;
   // Failures of an environment are rarely random: the attempts that it spared are a biased selection.
   if (environments === undefined || excluded * 2 <= group.length) return undefined;

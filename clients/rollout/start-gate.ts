@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { SessionClient, SessionTerms, StartedSession } from '../api-client.ts';
-import { type Failure, failed } from './failures.ts';
+import { type Failure, failed, interrupted } from './failures.ts';
+import { isTemporaryStatus } from './persist.ts';
 
 /** s between two tries, unless the server says otherwise */
 const DEFAULT_WAIT = 1;
@@ -15,11 +16,6 @@ type Start = {
   /** Discards the session of the previous attempt just before the start, so that no other session takes its place. */
   readonly release?: (() => Promise<void>) | undefined;
 };
-
-/** What happens to a server that does not answer: it is waited for, it answers again, or nobody waits any more. */
-export type Silence =
-  | { readonly kind: 'silent' | 'given-up'; readonly reason: string }
-  | { readonly kind: 'over' };
 
 export type StartGate = {
   readonly start: (start: Start) => Promise<StartedSession | Failure>;
@@ -35,7 +31,7 @@ type Waiting = Omit<Start, 'release'> & {
 /**
  * Opens the sessions of a rollout one at a time, in the order of tasks: otherwise attempts of a later task take
  * the room that an earlier task needs, and neither finishes. When there is no room (429), it waits as the server
- * says; that is a failure only after `roomTimeoutMs` without progress. The same holds for a server that is silent.
+ * says; that is a failure only after `roomTimeoutMs` without progress. For a silent server it waits until `stop`.
  *
  * @param isBusy whether attempts of this rollout are running, which make room when they end
  * @throws UsageError (by `onRefused`) for refusals that every other start would meet too, such as a wrong key
@@ -49,7 +45,6 @@ export function createStartGate(
     readonly roomTimeoutMs: number;
     readonly isBusy: () => boolean;
     readonly onRefused: (error: UsageError) => void;
-    readonly onSilence?: (silence: Silence) => void;
     readonly stop: AbortSignal;
   },
 ): StartGate {
@@ -57,44 +52,35 @@ export function createStartGate(
   let isOpening = false;
   let [count, ms] = [0, 0];
   let movedAt = monotonicNow();
-  let isSilent = false;
 
   const pause = async (seconds: number): Promise<number> => {
     const before = monotonicNow();
     await delay(Math.min(seconds, LONGEST_WAIT) * 1000, undefined, { signal: options.stop }).catch(() => {});
     return monotonicNow() - before;
   };
-  const noteSilence = (answer: Awaited<ReturnType<typeof client.start>>): void => {
-    if (answer.kind === 'silent' && !isSilent) options.onSilence?.({ kind: 'silent', reason: answer.reason });
-    if (answer.kind !== 'silent' && isSilent) options.onSilence?.({ kind: 'over' });
-    isSilent = answer.kind === 'silent';
-  };
   /** Undefined: no room yet. */
   const tryFirst = async ({ task, release }: Waiting): Promise<StartedSession | Failure | undefined> => {
     await release();
-    if (options.stop.aborted) return failed('interrupted', 'stopped before it started');
+    if (options.stop.aborted) return interrupted(options.stop, 'stopped before it started');
     const answer = await client.start(task, { model: options.model, ...options.terms });
-    if (!options.stop.aborted) noteSilence(answer);
     if (answer.kind === 'answer') return answer.value;
-    if (options.stop.aborted) return failed('interrupted', 'stopped while it was starting');
-    const isFull = answer.kind === 'refused' && (answer.status === 429 || answer.status === 503);
-    if (answer.kind === 'refused' && !isFull) {
+    if (options.stop.aborted) return interrupted(options.stop, 'stopped while it was starting');
+    if (answer.kind === 'silent') {
+      await pause(DEFAULT_WAIT);
+      movedAt = monotonicNow(); // a server that starts again gets the whole time to make room
+      return undefined;
+    }
+    if (!isTemporaryStatus(answer.status)) {
       options.onRefused(new UsageError(`cannot start a session: ${answer.message}`));
       return failed('interrupted', answer.message);
     }
     if (options.isBusy()) movedAt = monotonicNow();
     if (monotonicNow() - movedAt > options.roomTimeoutMs) {
       movedAt = monotonicNow();
-      if (answer.kind === 'refused') return failed('no-room', answer.message);
-      options.onSilence?.({ kind: 'given-up', reason: answer.reason });
-      return failed('server-silent', answer.reason);
+      return failed('no-room', answer.message);
     }
-    const waited = await pause(
-      answer.kind === 'refused' ? (answer.retryAfter ?? DEFAULT_WAIT) : DEFAULT_WAIT,
-    );
-    if (answer.kind === 'silent') return undefined;
     count++;
-    ms += waited;
+    ms += await pause(answer.retryAfter ?? DEFAULT_WAIT);
     return undefined;
   };
   const open = async (): Promise<void> => {

@@ -1,8 +1,9 @@
-import { defined } from '../../../shared/lang/defined.ts';
 import type { UsageError } from '../../../shared/runtime/command-errors.ts';
+import { failed } from '../failures.ts';
 import { readTasks } from '../read-tasks.ts';
 import { type RolloutDeps, runRollout, type Settled } from '../run-rollout.ts';
-import { createStartGate, type Silence } from '../start-gate.ts';
+import { type Silence, watchServer } from '../server-watch.ts';
+import { createStartGate } from '../start-gate.ts';
 import { summarise } from '../summary.ts';
 import { createProtocolDouble } from './protocol-server.ts';
 
@@ -15,24 +16,28 @@ type Given = Partial<RolloutDeps> & {
   readonly double?: ReturnType<typeof createProtocolDouble>;
 };
 
-const neverStops = new AbortController().signal;
-
 /** Runs a rollout to its end. Returns the settled attempts and the sessions on the server. */
 export async function roll({ tasks = 2, n = 4, data, double = createProtocolDouble(), ...given }: Given) {
-  const { client, sessions, mostOpen } = double;
+  const { sessions, mostOpen } = double;
   const working = { count: 0 };
   const strays = { count: 0 };
-  const stop = given.stop ?? neverStops;
+  const gone = new AbortController();
+  const stop = AbortSignal.any([gone.signal, ...(given.stop === undefined ? [] : [given.stop])]);
   const settled: Settled[] = [];
   const onRefused = (error: UsageError) => {
     throw error;
   };
+  const roomTimeoutMs = given.roomTimeoutMs ?? 10_000;
+  const onSilence = (silence: Silence): void => {
+    given.onSilence?.(silence);
+    if (silence.kind === 'given-up') gone.abort(failed('server-silent', silence.reason));
+  };
+  const client = watchServer(double.client, { limitMs: roomTimeoutMs, onSilence, stop });
   const gate = createStartGate(client, {
-    roomTimeoutMs: given.roomTimeoutMs ?? 10_000,
+    roomTimeoutMs,
     isBusy: () => working.count > 0,
     stop,
     onRefused,
-    ...defined({ onSilence: given.onSilence }),
   });
   const rows = data ?? Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, index }));
   const lines = rows.map((row) => JSON.stringify(row));
@@ -43,7 +48,6 @@ export async function roll({ tasks = 2, n = 4, data, double = createProtocolDoub
     working,
     strays,
     onRefused,
-    stop,
     baseUrl: 'http://127.0.0.1:1',
     seed: 0,
     roomTimeoutMs: 10_000,
@@ -57,6 +61,7 @@ export async function roll({ tasks = 2, n = 4, data, double = createProtocolDoub
     onAttempt: () => {},
     onSettled: (group) => settled.push(...group),
     ...given,
+    stop,
   });
   const opened = [...sessions.values()];
   settled.sort((a, b) => a.attempt.rank - b.attempt.rank);

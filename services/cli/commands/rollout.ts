@@ -5,6 +5,7 @@ import { driverOf, ENVIRONMENT_FORMS } from '../../../clients/environments/drive
 import type { EnvironmentDriver } from '../../../clients/environments/environment.ts';
 import { createLeaseClient, type LeaseClient, refuseOlderServer } from '../../../clients/lease-client.ts';
 import { agentOf } from '../../../clients/rollout/agent-of.ts';
+import { failed } from '../../../clients/rollout/failures.ts';
 import { type Left, openJournal, resumeFrom } from '../../../clients/rollout/journal.ts';
 import { loadReward } from '../../../clients/rollout/load-modules.ts';
 import { openProgress } from '../../../clients/rollout/progress.ts';
@@ -12,13 +13,14 @@ import { readTasks, type Task } from '../../../clients/rollout/read-tasks.ts';
 import { resultLine } from '../../../clients/rollout/result-line.ts';
 import { openResults } from '../../../clients/rollout/results-file.ts';
 import { runRollout, type Settled } from '../../../clients/rollout/run-rollout.ts';
+import { type Silence, watchServer } from '../../../clients/rollout/server-watch.ts';
 import {
   ROLLOUT_USAGE,
   type RolloutSettings,
   rolloutFlags,
   rolloutSettings,
 } from '../../../clients/rollout/settings.ts';
-import { createStartGate, type Silence } from '../../../clients/rollout/start-gate.ts';
+import { createStartGate } from '../../../clients/rollout/start-gate.ts';
 import { watchStrayErrors } from '../../../clients/rollout/stray-errors.ts';
 import { formatSummary, summarise } from '../../../clients/rollout/summary.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
@@ -126,21 +128,23 @@ export const rollout: Command = {
       refused ??= error;
       stop.abort();
     };
-    const gone: string[] = [];
+    let isGone = false;
     const onSilence = (silence: Silence) => {
       console.error(`\n${silenceLine(baseUrl, silence, settings.roomTimeoutMs)}`);
       if (silence.kind !== 'given-up') return;
-      gone.push(silence.reason);
-      stop.abort();
+      isGone = true;
+      stop.abort(failed('server-silent', silence.reason));
     };
-    const gate = createStartGate(createSessionClient(baseUrl, key, stop.signal), {
+    const untilStop = createSessionClient(baseUrl, key, stop.signal);
+    const watched = { limitMs: settings.roomTimeoutMs, onSilence, stop: stop.signal };
+    const client = watchServer({ ...sessions, start: untilStop.start }, watched);
+    const gate = createStartGate(client, {
       model: values.model,
       terms: settings.terms,
       roomTimeoutMs: settings.roomTimeoutMs,
       isBusy: () => working.count > 0,
       stop: stop.signal,
       onRefused,
-      onSilence,
     });
     const settled: Settled[] = [];
     const progress = openProgress(process.stderr, (tasks.length - (finished?.tasks.size ?? 0)) * settings.n);
@@ -148,7 +152,7 @@ export const rollout: Command = {
     try {
       await runRollout(tasks, settings.n, {
         ...settings,
-        client: sessions,
+        client,
         gate,
         finished,
         onSession: journal.opened,
@@ -192,7 +196,7 @@ export const rollout: Command = {
     if (values.out !== undefined) console.log(`results: ${resolve(values.out)}`);
     if (!stop.signal.aborted) journal.remove();
     else if (values.out !== undefined) console.log('continue with --resume');
-    const isInterrupted = stop.signal.aborted && gone.length === 0;
+    const isInterrupted = stop.signal.aborted && !isGone;
     const code = isInterrupted ? INTERRUPTED : summary.failed > 0 ? 1 : 0;
     if (strays.count > 0) {
       console.log(`${strays.count} calls did not end when their signal aborted; they end with this process`);

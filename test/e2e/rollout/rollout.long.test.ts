@@ -186,7 +186,11 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     const argv = ['rollout', ...files, '--n', '2', '--concurrency', '2'];
     const results = () => linesIn(out);
     const rolling = run(...argv, '--room-timeout', '2', '--url', loop.url);
-    await until('some attempts are settled', async () => (await results()).length >= 4);
+    await until('some attempts are settled', async () => (await results()).length >= 4, 30_000).catch(
+      async (error: Error) => {
+        throw new Error(`${error.message}: ${JSON.stringify(await rolling)}`);
+      },
+    );
     await loop.stop();
     const { code, stdout, stderr } = await rolling;
     expect(code, stderr + stdout).toBe(1);
