@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { assembleSettings, submitSettings } from '../../services/collector/settings.ts';
-import { shippedEar } from '../../services/judge/judges/ear/ear.ts';
+import { earDigest } from '../../services/judge/ear/open-ear.ts';
+import { readCard } from '../../services/judge/ear/read-ear.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
@@ -53,13 +54,13 @@ const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
 const judgeConfig = JudgeConfig.parse({ model: CLAW_NANO });
 const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
-const { digest: ear, thresholds } = shippedEar();
+const { thresholds } = readCard();
 const measuredBy = [
   REVISION,
   submitSettings(config),
   assembleSettings(config),
   judgeConfig.kind,
-  ear,
+  earDigest(),
   thresholds,
   sessions,
   answers,

@@ -14,6 +14,6 @@ export const quickWorld =
       served: loop.served,
       answers: async (questions) => loop.ask(questions).map(({ text }) => text),
       klToBase: async () => loop.figures().klToBase ?? null,
-      close: async () => loop.close(),
+      close: loop.close,
     };
   };

@@ -31,9 +31,6 @@ export type Heard = {
   /** probabilities, means over the members */
   readonly bad: number;
   readonly good: number;
-  /** minimum over the members */
-  readonly leastBad: number;
-  readonly leastGood: number;
   readonly wishes: Readonly<Record<WishKind, number>>;
   /** probability that the message states a wish */
   readonly wish: number;
@@ -84,8 +81,6 @@ export function hear(model: EarModel, units: readonly Unit[]): Heard | undefined
   return {
     bad: meanOf(0),
     good: meanOf(1),
-    leastBad: Math.min(...members.map(([bad]) => bad)),
-    leastGood: Math.min(...members.map(([, good]) => good)),
     wishes: Object.fromEntries(
       wishKinds.map((kind, index) => [kind, sigmoid(pooled(firstWish + index))]),
     ) as Record<WishKind, number>,

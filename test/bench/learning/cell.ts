@@ -92,7 +92,7 @@ export async function runCell(
       seconds: Math.round((performance.now() - began) / 100) / 10,
     };
   } finally {
-    loop.close();
+    await loop.close();
   }
 }
 

@@ -84,5 +84,5 @@ for (const [name, sessions] of cell.phases) {
       look(taste, n === sessions ? { phase: name, until: untilThreeInARow(firstMet) } : {});
   }
 }
-loop.close();
+await loop.close();
 model.dispose();

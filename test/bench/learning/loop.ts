@@ -3,7 +3,7 @@ import { attribute } from '../../../services/collector/attribute.ts';
 import { assembleSettings, attributeSettings, submitSettings } from '../../../services/collector/settings.ts';
 import { submit } from '../../../services/collector/submit.ts';
 import { judgeFold } from '../../../services/judge/judge-fold.ts';
-import { earJudge } from '../../../services/judge/judges/ear/ear.ts';
+import { openEarThread } from '../../../services/judge/judges/ear/ear-thread.ts';
 import type { Judge } from '../../../services/judge/judges/judge.ts';
 import { observationsOn } from '../../../services/judge/reaction.ts';
 import { owedVotes } from '../../../services/judge/testing/owed-votes.ts';
@@ -47,7 +47,7 @@ export type LoopOptions = {
   /** settings of the collector; missing ones have the default of a deployment */
   readonly settings: Readonly<Record<string, unknown>>;
   /** default: the rules */
-  readonly judge?: Pick<Judge, 'name' | 'defaultVotes' | 'vote'>;
+  readonly judge?: Judge;
   readonly onEvent?: (event: ClawLoopEvent) => void;
   /** Replaces the candidate of a step before the trainer reports it. */
   readonly replace?: (step: StepInput, candidate: Candidate) => Candidate | Promise<Candidate>;
@@ -61,7 +61,7 @@ export type Loop = ReturnType<typeof openLoop>;
  * disk. A step takes no time of the chat.
  */
 export function openLoop(model: LearningModel, options: LoopOptions) {
-  const { method, seed, settings, judge = earJudge } = options;
+  const { method, seed, settings, judge = openEarThread() } = options;
   const config = CollectorConfig.parse({
     ...settings,
     model: CLAW_NANO,
@@ -189,7 +189,10 @@ export function openLoop(model: LearningModel, options: LoopOptions) {
     /** The figures of the step that made the served version. */
     figures: (): Readonly<Record<string, number>> => figures.get(served) ?? {},
     settle,
-    close: (): void => speaker.dispose(),
+    close: async (): Promise<void> => {
+      speaker.dispose();
+      if (options.judge === undefined) await judge.close?.();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { openEar } from '../../../services/judge/ear/open-ear.ts';
 import { listen } from '../../../services/judge/judges/ear/ear.ts';
 import { praise } from '../../e2e/demo/talk.ts';
 import { tastes } from './tastes.ts';
@@ -24,11 +25,15 @@ test.each([
   expect(found).toEqual(met);
 });
 
+const ear = await openEar();
 const said = (content: string) =>
-  listen({
-    messages: [{ role: 'user', content: 'What should I pack?' }],
-    next: [{ role: 'user', content }],
-  });
+  listen(
+    {
+      messages: [{ role: 'user', content: 'What should I pack?' }],
+      next: [{ role: 'user', content }],
+    },
+    ear,
+  );
 
 /** No hint can express this wish. */
 const WITHOUT_WISH = 'That is no answer.';

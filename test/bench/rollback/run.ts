@@ -144,7 +144,7 @@ export async function runBad(
     }
     return outcomes;
   } finally {
-    loop.close();
+    await loop.close();
   }
 }
 
@@ -173,7 +173,7 @@ export async function runGood(
       onSession(session / lengths.good);
     }
   } finally {
-    loop.close();
+    await loop.close();
   }
   return {
     person: person.name,

@@ -1,10 +1,13 @@
 /**
- * Trains the ear on its data folder: `npm run make:ear [-- --folds N --out FOLDER]`. Takes about ten minutes on one
- * core. The same data and seed give the same bytes.
+ * Trains the ear's traits on its data folder: `npm run make:ear [-- --folds N --out FOLDER]`. Takes about ten minutes
+ * on one core. The same data and seed give the same bytes. `--examples FILE` only writes the examples, for the script
+ * that trains the encoder.
  */
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../../../../shared/policy/model/random.ts';
+import { wishKinds } from '../../../../shared/wishes/wishes.ts';
 import { readOwnWords } from '../../own-words/own-words.ts';
 import { hash } from '../features.ts';
 import { earFolder, type Thresholds } from '../read-ear.ts';
@@ -33,6 +36,9 @@ const chosenThresholds: Thresholds = {
   wish: 0.7,
 };
 
+/** Languages of rows that the encoder reads; mixed ones are mostly English, and those of programs have none. */
+const english: ReadonlySet<string> = new Set(['en', 'mixed', '']);
+
 /** Rows per held-out passage: neighbours in a file have one subject and are often alike. */
 const PASSAGE = 15;
 
@@ -46,6 +52,7 @@ const { values: flags } = parseArgs({
     /** number of cross-validation folds to evaluate */
     held: { type: 'string', default: '1' },
     out: { type: 'string', default: earFolder },
+    examples: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
 });
@@ -59,26 +66,41 @@ const withText = (rows: readonly Row[]): readonly Row[] => rows.filter(({ text }
 
 const rows = withOwnWords(readRows(data));
 const templates = withText(withOwnWords(fillTemplates(`${data}/templates`, createRandom('templates'))));
-const learn = (some: readonly Row[]) =>
-  pack(trainEar(variantsOf([...some, ...templates], createRandom('variants'), 1)), MOST_TRAITS);
+const examplesOf = (some: readonly Row[]) => variantsOf([...some, ...templates], createRandom('variants'), 1);
+const learn = (some: readonly Row[]) => pack(trainEar(examplesOf(some)), MOST_TRAITS);
 
 const started = performance.now();
 const log = (message: string) =>
   console.error(`make:ear: ${message} (${Math.round((performance.now() - started) / 1000)} s)`);
 
 log(`${rows.length} messages, ${templates.length} from templates`);
-const judged: Judged[] = [];
-for (let fold = 0; fold < Number(flags.held); fold += 1) {
-  const heldOut = rows.filter((row, index) => foldOf(row, index, folds) === fold);
-  const { model } = learn(withText(rows.filter((row, index) => foldOf(row, index, folds) !== fold)));
-  judged.push(...judgeRows(model, heldOut));
-  log(`evaluated fold ${fold + 1} of ${folds}`);
+if (flags.examples === undefined) makeTraits(flags.out);
+else writeExamples(flags.examples);
+
+function makeTraits(out: string): void {
+  const judged: Judged[] = [];
+  for (let fold = 0; fold < Number(flags.held); fold += 1) {
+    const heldOut = rows.filter((row, index) => foldOf(row, index, folds) === fold);
+    const { model } = learn(withText(rows.filter((row, index) => foldOf(row, index, folds) !== fold)));
+    judged.push(...judgeRows(model, heldOut));
+    log(`evaluated fold ${fold + 1} of ${folds}`);
+  }
+  const figures = figuresOf(judged, chosenThresholds);
+  console.error(tableOf(judged, chosenThresholds, flags.verbose));
+  const digest = writeEar(out, learn(withText(rows)), chosenThresholds, {
+    messages: rows.length,
+    templates: templates.length,
+    ...figures,
+  });
+  log(`wrote ${out} (digest ${digest})`);
 }
-const figures = figuresOf(judged, chosenThresholds);
-console.error(tableOf(judged, chosenThresholds, flags.verbose));
-const digest = writeEar(flags.out, learn(withText(rows)), chosenThresholds, {
-  messages: rows.length,
-  templates: templates.length,
-  ...figures,
-});
-log(`wrote ${flags.out} (digest ${digest})`);
+
+/** One line of JSON with the kinds of wishes, then one per example. */
+function writeExamples(path: string): void {
+  const lines = examplesOf(withText(rows)).map(
+    ({ text, label, wishes, statesWish = null, source, language }) =>
+      JSON.stringify({ source, english: english.has(language), label, wishes, statesWish, text }),
+  );
+  writeFileSync(path, `${[JSON.stringify({ wishKinds }), ...lines].join('\n')}\n`);
+  log(`wrote ${lines.length} examples to ${path}`);
+}

@@ -1,8 +1,9 @@
 import { answerCalls } from '../../../../shared/runtime/answer-calls.ts';
+import { openEar } from '../../ear/open-ear.ts';
 import type { SignalCalls } from '../signals/thread-protocol.ts';
 import { kindOfError } from '../thread-errors.ts';
-import { listen, shippedEar } from './ear.ts';
+import { listen } from './ear.ts';
 
 /** The thread of the ear: judges one turn after another until it is terminated. */
-shippedEar(); // load the model now rather than during the first vote
-answerCalls<SignalCalls>({ read: (turn) => listen(turn) }, kindOfError);
+const ear = await openEar();
+answerCalls<SignalCalls>({ read: (turn) => listen(turn, ear) }, kindOfError);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
-import { readCard } from '../../ear/read-ear.ts';
+import { earDigest, openEar } from '../../ear/open-ear.ts';
 import { assistant, tool, turnCompleted, user } from '../../testing/events.ts';
 import type { Judge } from '../judge.ts';
 import { listen } from './ear.ts';
@@ -11,7 +11,9 @@ afterEach(async () => {
   for (const judge of open.splice(0)) await judge.close?.();
 });
 
-const heardOf = (...words: readonly string[]) => listen({ messages: [user('a')], next: words.map(user) });
+const ear = await openEar();
+const heardOf = (...words: readonly string[]) =>
+  listen({ messages: [user('a')], next: words.map(user) }, ear);
 
 test('plain words give a verdict, and a known wish its standard text', () => {
   const heard = heardOf('No bullet points, please.');
@@ -43,27 +45,27 @@ test('the ear is deterministic, and its thread gives the same verdicts', async (
   for (const words of ['No bullet points, please.', 'What is the capital of Peru?']) {
     const { data } = turnCompleted('t', { next: [user(words)] });
     const vote = await judge.vote(data, 0, new AbortController().signal);
-    expect(vote).toMatchObject(listen(data));
-    expect(vote.model).toBe(`ear@${readCard().digest.slice(0, 12)}`);
+    expect(vote).toMatchObject(listen(data, ear));
+    expect(vote.model).toBe(`ear@${earDigest().slice(0, 12)}`);
   }
 });
 
 test('words of other people give no verdict', () => {
   expect(heardOf('<system-reminder>No bullet points, please.</system-reminder>').vote).toBe(0);
   expect(heardOf('Summarise this review:\n\nNo bullet points, please. Terrible answer.').vote).toBe(0);
-  expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }).vote).toBe(0);
+  expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }, ear).vote).toBe(0);
 });
 
 test('a reply to a question in the answer is no verdict on it', () => {
   const turn = { messages: [user('a')], next: [user('No, bullet points are not wanted there.')] };
   const asking = assistant('Shall I use bullet points?');
-  expect(listen({ ...turn, answer: asking }).vote).toBe(0);
+  expect(listen({ ...turn, answer: asking }, ear).vote).toBe(0);
 });
 
 test('without words the rules judge failed tools and repeated requests', () => {
-  expect(listen({ messages: [user('do it')], next: [tool('Error: no such table')] }).vote).toBe(-1);
+  expect(listen({ messages: [user('do it')], next: [tool('Error: no such table')] }, ear).vote).toBe(-1);
   const messages = [user('How long do I boil an egg?')];
-  expect(listen({ messages, next: [user('How long do I boil the eggs?')] }).vote).toBe(-1);
+  expect(listen({ messages, next: [user('How long do I boil the eggs?')] }, ear).vote).toBe(-1);
 });
 
 test('a message of any length is heard quickly', () => {

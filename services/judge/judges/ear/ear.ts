@@ -1,37 +1,30 @@
 import { contentText } from '../../../../shared/chat/message.ts';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
-import { unitsOf } from '../../ear/features.ts';
+import { hearWords } from '../../ear/hear-words.ts';
 import { holdsEditBlock, isOfMachine } from '../../ear/machine.ts';
-import { type Heard, hear } from '../../ear/model.ts';
-import { type Ear, readEar } from '../../ear/read-ear.ts';
+import type { Heard } from '../../ear/model.ts';
+import type { OpenEar } from '../../ear/open-ear.ts';
 import { hintHeard, verdictOfEar, wishesHeard } from '../../ear/verdict.ts';
 import { wishesForAnswer } from '../../ear/wishes-for-answer.ts';
 import { ownWordsOf } from '../../own-words/own-words.ts';
-import type { Judge } from '../judge.ts';
 import { boundTurn, type Turn } from '../signals/bound-turn.ts';
 import { lexicalEvidence, weigh } from '../signals/evidence.ts';
 import { readSignals, type Signals } from '../signals/signals.ts';
-
-let shipped: Ear | undefined;
-/** The ear of this version, loaded once. */
-export const shippedEar = (): Ear => {
-  shipped ??= readEar();
-  return shipped;
-};
 
 /**
  * Judges the person's own words with the ear. An unsure ear gives no verdict. If the person wrote nothing, the rules
  * judge repeated requests and tool failures. Time is linear in a bounded part of the turn.
  */
-export function listen(turn: Turn, { model, thresholds }: Ear = shippedEar()): Signals {
+export function listen(turn: Turn, ear: OpenEar): Signals {
   const bounded = boundTurn(turn);
   const bySignals = readSignals(turn);
   const words = ownWordsOf(bounded.next, bounded.messages)
     .map((own) => own.words)
     .filter((text) => text !== '')
     .join('\n');
-  const heard = hear(model, unitsOf(words));
-  if (heard === undefined) return bySignals;
+  const reading = hearWords(ear, words);
+  if (reading === undefined) return bySignals;
+  const { heard, thresholds } = reading;
   const nextTexts = bounded.next
     .filter(({ role }) => role === 'user')
     .map(({ content }) => contentText(content));
@@ -71,21 +64,3 @@ function describe({ bad, good, sentences, wishes, ...rest }: Heard): string {
   const on = bad < 0.5 ? '' : `: ${worst!.sentence.slice(0, 200).replace(/\s+/g, ' ')}`;
   return `ear: bad ${bad.toFixed(2)}, good ${good.toFixed(2)}${wished}${on}`;
 }
-
-export const earJudge: Judge = {
-  name: 'ear',
-  defaultVotes: 1,
-  defaultHintVotes: 0,
-  vote: async (turn) => {
-    const start = performance.now();
-    const signals = listen(turn);
-    return {
-      ...signals,
-      model: modelName(),
-      cost: { promptTokens: 0, completionTokens: 0, milliseconds: performance.now() - start },
-    };
-  },
-};
-
-/** Name and version of the ear in the events of its votes. */
-const modelName = (): string => `ear@${shippedEar().digest.slice(0, 12)}`;

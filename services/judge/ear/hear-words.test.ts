@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { unitsOf } from './features.ts';
+import { hearWords } from './hear-words.ts';
+import { hear } from './model.ts';
+import { openEar } from './open-ear.ts';
+import { thresholdsOfBoth } from './thresholds.ts';
+
+const ear = await openEar();
+const alone = (words: string) => hear(ear.traits, unitsOf(words));
+
+test('the encoder changes what is heard in English words', () => {
+  const words = 'my tea went cold before I got to the end of that';
+  const { heard, thresholds } = hearWords(ear, words)!;
+  expect(thresholds).toBe(thresholdsOfBoth);
+  expect(heard.bad).not.toBeCloseTo(alone(words)!.bad, 3);
+  expect(heard.sentences).toEqual(alone(words)!.sentences);
+});
+
+test.each([
+  'Das war mir viel zu lang.',
+  'trop long',
+  '太长了，没看完',
+  '長すぎて読めない',
+  'Demasiado largo, la verdad',
+])('in other languages the traits alone are heard: %s', (words) => {
+  expect(hearWords(ear, words)).toEqual({ heard: alone(words), thresholds: ear.thresholds });
+});
+
+test('words that are plainly about something else, or too long, are left to the traits', () => {
+  const plain = 'What is the capital of Peru?';
+  const long = `${'I have been thinking about the garden again, and the roses. '.repeat(12)}Too long.`;
+  for (const words of [plain, long])
+    expect(hearWords(ear, words)).toEqual({ heard: alone(words), thresholds: ear.thresholds });
+});
+
+test('no words, nothing heard', () => {
+  expect(hearWords(ear, '')).toBeUndefined();
+});

@@ -1,0 +1,61 @@
+import { wishKinds } from '../../../shared/wishes/wishes.ts';
+import { encoderColumns } from './encoder/read-encoder.ts';
+import { unitsOf } from './features.ts';
+import { type Heard, hear, sigmoid } from './model.ts';
+import type { OpenEar } from './open-ear.ts';
+import type { Thresholds } from './read-ear.ts';
+import { thresholdsOfBoth } from './thresholds.ts';
+
+/** Weight of the traits beside the encoder, in logits. */
+const TRAITS = 0.5;
+/**
+ * If the traits find both a complaint and praise less probable than this, the encoder is not asked, which takes thirty
+ * times as long. Most messages say nothing about the answer.
+ */
+const LEAST = 0.25;
+/** Scripts that the encoder's vocabulary hardly has. */
+const otherScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+/** The encoder knows only English. Logit of its own opinion on that. */
+const ENGLISH = 1;
+
+const columnOf = Object.fromEntries(encoderColumns.map((name, column) => [name, column]));
+
+export type HeardWords = {
+  readonly heard: Heard;
+  /** of the readers that heard it */
+  readonly thresholds: Thresholds;
+};
+
+/** What the two readers hear in a person's words; undefined: there are no words. */
+export function hearWords({ traits, encoder, thresholds }: OpenEar, words: string): HeardWords | undefined {
+  const heard = hear(traits, unitsOf(words));
+  if (heard === undefined) return undefined;
+  const isPlain = heard.bad < LEAST && heard.good < LEAST;
+  const scores = isPlain || otherScript.test(words) ? undefined : encoder.read(words);
+  if (scores === undefined || scores[columnOf.english!]! < ENGLISH) return { heard, thresholds };
+  return { heard: blend(heard, scores), thresholds: thresholdsOfBoth };
+}
+
+function blend(heard: Heard, scores: Float32Array): Heard {
+  const score = (name: string): number => scores[columnOf[name]!]!;
+  const verdicts = ['bad', 'good', 'neither'] as const;
+  const against = (name: (typeof verdicts)[number]): number =>
+    Math.log(verdicts.reduce((sum, other) => sum + (other === name ? 0 : Math.exp(score(other))), 0));
+  const mixed = (probability: number, logit: number): number =>
+    sigmoid(TRAITS * logitOf(probability) + (1 - TRAITS) * logit);
+  const wishes = { ...heard.wishes };
+  for (const kind of wishKinds) wishes[kind] = mixed(heard.wishes[kind], score(kind));
+  return {
+    ...heard,
+    bad: mixed(heard.bad, score('bad') - against('bad')),
+    good: mixed(heard.good, score('good') - against('good')),
+    wishes,
+    wish: mixed(heard.wish, score('wish')),
+  };
+}
+
+/** Of a probability, kept away from 0 and 1. */
+const logitOf = (probability: number): number => {
+  const bounded = Math.min(Math.max(probability, 1e-6), 1 - 1e-6);
+  return Math.log(bounded / (1 - bounded));
+};
