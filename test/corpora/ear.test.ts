@@ -13,11 +13,12 @@ const REQUESTS = 700;
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
-  'next-messages': { precision: 0.97, direct: 0.8, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0.05 },
-  'harder-messages': { precision: 0.94, direct: 0.8, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
-  'mixed-messages': { precision: 0.88, direct: 0.8, indirect: 0.45, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'next-messages': { precision: 0.98, direct: 0.85, indirect: 0.65, hints: 0.65, sarcasmAsPraise: 0.05 },
+  'harder-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.58, sarcasmAsPraise: 0.05 },
+  'mixed-messages': { precision: 0.93, direct: 0.85, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
   'everyday-messages': { precision: 0.88, direct: 0.8, indirect: 0.35, hints: 0.65, sarcasmAsPraise: 0.05 },
-  'uncommon-messages': { precision: 0.75, direct: 0.75, indirect: 0.35, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'fresh-messages': { precision: 0.92, direct: 0.8, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
+  'uncommon-messages': { precision: 0.8, direct: 0.75, indirect: 0.35, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
@@ -70,7 +71,7 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
 });
 
 /** Largest share of messages that say nothing about the answer and get a verdict, and a hint. */
-const MISHEARD = 0.04;
+const MISHEARD = 0.025;
 const MISHEARD_HINTS = 0.02;
 
 test('what says nothing about the answer hardly ever gets a verdict', async () => {
