@@ -13,12 +13,12 @@ const REQUESTS = 700;
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
-  'next-messages': { precision: 0.98, direct: 0.85, indirect: 0.65, hints: 0.65, sarcasmAsPraise: 0.05 },
+  'next-messages': { precision: 0.97, direct: 0.85, indirect: 0.65, hints: 0.65, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.58, sarcasmAsPraise: 0.05 },
   'mixed-messages': { precision: 0.93, direct: 0.85, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
   'everyday-messages': { precision: 0.88, direct: 0.8, indirect: 0.35, hints: 0.65, sarcasmAsPraise: 0.05 },
   'fresh-messages': { precision: 0.92, direct: 0.8, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
-  'uncommon-messages': { precision: 0.8, direct: 0.75, indirect: 0.35, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'uncommon-messages': { precision: 0.78, direct: 0.75, indirect: 0.35, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccessKey } from '../../shared/runtime/access-keys.ts';
+import { until } from './harness/clawloop.ts';
 import { rlClient } from './rl-client.ts';
 import { type ServingFolder, servingFolder } from './serving-process.ts';
 

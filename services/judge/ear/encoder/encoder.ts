@@ -70,8 +70,9 @@ type Layer = {
 function uploadLayer(executor: WasmExecutor, file: EncoderFile, layer: number): Layer {
   const uploaded = new Map<MatrixName, { readonly matrix: Tensor; readonly bias: Float32Array }>();
   for (const name of matrices) {
-    const { values, inputs, outputs } = file.matrix(`layers.${layer}.${name}`);
-    const matrix = executor.upload(values, [inputs, outputs]);
+    const { inputs, outputs, fill } = file.matrix(`layers.${layer}.${name}`);
+    const matrix = executor.allocate([inputs, outputs]);
+    fill(executor.view(matrix));
     uploaded.set(name, { matrix, bias: file.vector(`layers.${layer}.${name}.bias`) });
   }
   return {

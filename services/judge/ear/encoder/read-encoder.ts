@@ -47,11 +47,11 @@ export type EncoderFile = {
   readonly sizes: EncoderSizes;
   readonly vocabulary: readonly string[];
   readonly vector: (name: string) => Float32Array;
-  /** [inputs, outputs] */
   readonly matrix: (name: string) => {
-    readonly values: Float32Array;
     readonly inputs: number;
     readonly outputs: number;
+    /** Writes the values into `target`, [inputs, outputs]. */
+    readonly fill: (target: Float32Array) => void;
   };
   /** Writes the embedding of a token into `row`, [hidden]. */
   readonly embed: (id: number, row: Float32Array) => void;
@@ -96,11 +96,12 @@ export function readEncoder(folder: string): EncoderFile {
       const { shape, at } = partOf(name);
       const [outputs, inputs] = shape as [number, number];
       const scale = vector(`${name}.scales`);
-      const values = new Float32Array(inputs * outputs);
-      for (let output = 0; output < outputs; output += 1)
-        for (let input = 0; input < inputs; input += 1)
-          values[input * outputs + output] = numbers[at + output * inputs + input]! * scale[output]!;
-      return { values, inputs, outputs };
+      const fill = (target: Float32Array): void => {
+        for (let output = 0; output < outputs; output += 1)
+          for (let input = 0; input < inputs; input += 1)
+            target[input * outputs + output] = numbers[at + output * inputs + input]! * scale[output]!;
+      };
+      return { inputs, outputs, fill };
     },
     embed: (id, row) => {
       for (let at = 0; at < sizes.hidden; at += 1) {

@@ -9,7 +9,7 @@ and number of threads give nearly the same weights. Made with Python 3.11, torch
     .venv-ear/bin/pip install torch==2.15.0 transformers==5.24.0
     .venv-ear/bin/python services/judge/ear/encoder/train.py .ear-examples.jsonl
 
-That takes 10 minutes on two cores with AMX, and some hours without. `--base` names a model of the hub or a folder.
+That takes 12 minutes on two cores with AMX, and some hours without. `--base` names a model of the hub or a folder.
 """
 import argparse, hashlib, json, random, re, time
 from pathlib import Path
