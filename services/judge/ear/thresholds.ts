@@ -11,6 +11,6 @@ export const thresholdsOfBoth: Thresholds = {
   badWithRule: 0.55,
   good: 0.9,
   goodInLongText: 0.95,
-  kind: 0.25,
+  kind: 0.4,
   wish: 0.7,
 };
