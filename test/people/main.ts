@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { assembleSettings, submitSettings } from '../../services/collector/settings.ts';
 import { earDigest } from '../../services/judge/ear/open-ear.ts';
 import { readCard } from '../../services/judge/ear/read-ear.ts';
+import { thresholdsOfBoth } from '../../services/judge/ear/thresholds.ts';
 import { createJudge } from '../../services/judge/judges/judges.ts';
 import { CollectorConfig } from '../../shared/config/collector.ts';
 import { JudgeConfig } from '../../shared/config/judge.ts';
@@ -54,7 +55,7 @@ const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
 const judgeConfig = JudgeConfig.parse({ model: CLAW_NANO });
 const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
-const { thresholds } = readCard();
+const thresholds = [readCard().thresholds, thresholdsOfBoth];
 const measuredBy = [
   REVISION,
   submitSettings(config),
