@@ -4,6 +4,7 @@ import type { EnvironmentDriver, OpenEnvironment } from '../environments/environ
 import { environmentFailure, environmentFull } from '../environments/environment-failure.ts';
 import type { Agent } from './contract.ts';
 import { formatSummary } from './summary.ts';
+import { createProtocolDouble } from './testing/protocol-server.ts';
 import { kindsOf, roll } from './testing/roll.ts';
 
 const signal = new AbortController().signal;
@@ -259,3 +260,21 @@ test("the task's own limits count: a shorter one for the agent, a longer one for
   const patient = await roll({ ...given, environments: long.driver, agent: acts, rewardTimeoutMs: 1 });
   expect(kindsOf(patient.settled)).toEqual([1]);
 });
+
+test('a server that is gone ends a rollout that only waits for leases', async () => {
+  const whole = createProtocolDouble();
+  const say: typeof whole.leases.say = async () => ({ kind: 'silent', reason: 'ECONNREFUSED' });
+  const double = { ...whole, leases: { say } };
+  const { driver } = environments(() => ({}));
+  const { settled } = await roll({
+    double,
+    tasks: 3,
+    n: 2,
+    concurrency: 2,
+    environments: driver,
+    reward: undefined,
+    agent: acts,
+    roomTimeoutMs: 10,
+  });
+  expect(kindsOf(settled)).toEqual(Array(6).fill('server-silent'));
+}, 20_000);

@@ -5,7 +5,7 @@ import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { Action, EnvironmentDriver, Observation, OpenEnvironment } from '../environments/environment.ts';
 import { environmentFailureKind, isEnvironmentFull } from '../environments/environment-failure.ts';
 import type { ShownState } from './compare-steps.ts';
-import { type Failure, failed } from './failures.ts';
+import { type Failure, failed, interrupted } from './failures.ts';
 import type { AttemptLease } from './lease.ts';
 
 /** ms between two tries to open an environment */
@@ -48,7 +48,7 @@ export async function openEnvironment(
       lease.ready();
       return watch(environment, lease);
     } catch (error) {
-      if (stop.aborted) return failed('interrupted', 'stopped while the environment was opening');
+      if (stop.aborted) return interrupted(stop, 'stopped while the environment was opening');
       if (error instanceof UsageError) {
         onRefused(error);
         return failed('interrupted', error.message);

@@ -1,24 +1,28 @@
 import { monotonicNow } from '../../shared/runtime/clock.ts';
 import type { Answer, SessionClient } from '../api-client.ts';
+import type { LeaseClient } from '../lease-client.ts';
 
 /** What happens to a server that does not answer: it is waited for, it answers again, or nobody waits any more. */
 export type Silence =
   | { readonly kind: 'silent' | 'given-up'; readonly reason: string }
   | { readonly kind: 'over' };
 
-/** The requests of a rollout about its sessions. */
-export type WatchedClient = Pick<SessionClient, 'start' | 'reward' | 'steps' | 'end'>;
+/** The requests of a rollout about its sessions and about the environments that they lease. */
+export type WatchedClients = {
+  readonly sessions: Pick<SessionClient, 'start' | 'reward' | 'steps' | 'end'>;
+  readonly leases: Pick<LeaseClient, 'say'>;
+};
 
 /**
- * Watches whether the server answers any request about sessions. A server is given up, once, when it has been silent
+ * Watches whether the server answers any request about sessions and leases. A server is given up, once, when it has been silent
  * to all of them for `limitMs`: every part of a rollout waits for it, so no single part can tell.
  *
  * @param stop requests that end because the rollout stops do not count
  */
 export function watchServer(
-  client: WatchedClient,
+  { sessions, leases }: WatchedClients,
   { limitMs, onSilence, stop }: ServerWatchOptions,
-): WatchedClient {
+): WatchedClients {
   /** monotonic ms of the first request without an answer; undefined: the server answers */
   let since: number | undefined;
   let isGivenUp = false;
@@ -37,10 +41,13 @@ export function watchServer(
     return answer;
   };
   return {
-    start: (...given) => noted(client.start(...given)),
-    reward: (...given) => noted(client.reward(...given)),
-    steps: (...given) => noted(client.steps(...given)),
-    end: (...given) => noted(client.end(...given)),
+    sessions: {
+      start: (...given) => noted(sessions.start(...given)),
+      reward: (...given) => noted(sessions.reward(...given)),
+      steps: (...given) => noted(sessions.steps(...given)),
+      end: (...given) => noted(sessions.end(...given)),
+    },
+    leases: { say: (...given) => noted(leases.say(...given)) },
   };
 }
 

@@ -32,8 +32,11 @@ export async function roll({ tasks = 2, n = 4, data, double = createProtocolDoub
     given.onSilence?.(silence);
     if (silence.kind === 'given-up') gone.abort(failed('server-silent', silence.reason));
   };
-  const client = watchServer(double.client, { limitMs: roomTimeoutMs, onSilence, stop });
-  const gate = createStartGate(client, {
+  const watched = watchServer(
+    { sessions: double.client, leases: double.leases },
+    { limitMs: roomTimeoutMs, onSilence, stop },
+  );
+  const gate = createStartGate(watched.sessions, {
     roomTimeoutMs,
     isBusy: () => working.count > 0,
     stop,
@@ -42,8 +45,8 @@ export async function roll({ tasks = 2, n = 4, data, double = createProtocolDoub
   const rows = data ?? Array.from({ length: tasks }, (_, index) => ({ id: `t${index}`, index }));
   const lines = rows.map((row) => JSON.stringify(row));
   await runRollout(readTasks(lines.join('\n'), 'tasks.jsonl'), n, {
-    client,
-    leasing: { client: double.leases, environment: 'memory', ttlMs: 60_000 },
+    client: watched.sessions,
+    leasing: { client: watched.leases, environment: 'memory', ttlMs: 60_000 },
     gate,
     working,
     strays,

@@ -136,9 +136,11 @@ export const rollout: Command = {
       stop.abort(failed('server-silent', silence.reason));
     };
     const untilStop = createSessionClient(baseUrl, key, stop.signal);
-    const watched = { limitMs: settings.roomTimeoutMs, onSilence, stop: stop.signal };
-    const client = watchServer({ ...sessions, start: untilStop.start }, watched);
-    const gate = createStartGate(client, {
+    const watched = watchServer(
+      { sessions: { ...sessions, start: untilStop.start }, leases },
+      { limitMs: settings.roomTimeoutMs, onSilence, stop: stop.signal },
+    );
+    const gate = createStartGate(watched.sessions, {
       model: values.model,
       terms: settings.terms,
       roomTimeoutMs: settings.roomTimeoutMs,
@@ -152,7 +154,7 @@ export const rollout: Command = {
     try {
       await runRollout(tasks, settings.n, {
         ...settings,
-        client,
+        client: watched.sessions,
         gate,
         finished,
         onSession: journal.opened,
@@ -161,7 +163,7 @@ export const rollout: Command = {
         reward: reward || undefined,
         environments,
         leasing: environment && {
-          client: leases,
+          client: watched.leases,
           environment: environment.specification.split(':')[0]!,
           ttlMs: environment.leaseTtlMs,
         },

@@ -1,7 +1,7 @@
 import { wishKinds } from '../../../shared/wishes/wishes.ts';
 import { encoderColumns } from './encoder/read-encoder.ts';
 import { unitsOf } from './features.ts';
-import { type Heard, hear, sigmoid } from './model.ts';
+import { type Heard, hear, sigmoid, softMaximum } from './model.ts';
 import type { OpenEar } from './open-ear.ts';
 import type { Thresholds } from './read-ear.ts';
 import { thresholdsOfBoth } from './thresholds.ts';
@@ -40,7 +40,7 @@ function blend(heard: Heard, scores: Float32Array): Heard {
   const score = (name: string): number => scores[columnOf[name]!]!;
   const verdicts = ['bad', 'good', 'neither'] as const;
   const against = (name: (typeof verdicts)[number]): number =>
-    Math.log(verdicts.reduce((sum, other) => sum + (other === name ? 0 : Math.exp(score(other))), 0));
+    softMaximum(verdicts.filter((other) => other !== name).map(score));
   const mixed = (probability: number, logit: number): number =>
     sigmoid(TRAITS * logitOf(probability) + (1 - TRAITS) * logit);
   const wishes = { ...heard.wishes };

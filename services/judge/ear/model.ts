@@ -55,7 +55,7 @@ function scoreUnit(model: EarModel, traits: Uint32Array): Float64Array {
 export const scaleOf = (traits: number): number => 4 / Math.sqrt(traits + 20);
 
 /** Soft maximum. As the score of a message over its sentences, one reacting sentence is enough. */
-function softMaximum(values: readonly number[]): number {
+export function softMaximum(values: readonly number[]): number {
   const most = Math.max(...values);
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
 }

@@ -46,7 +46,7 @@ export type LoopOptions = {
   readonly seed: string;
   /** settings of the collector; missing ones have the default of a deployment */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** default: the rules */
+  /** default: the ear on a thread of its own, which ends with the loop */
   readonly judge?: Judge;
   readonly onEvent?: (event: ClawLoopEvent) => void;
   /** Replaces the candidate of a step before the trainer reports it. */

@@ -24,26 +24,26 @@ export type WordPieces = {
  */
 export function createWordPieces(vocabulary: readonly string[]): WordPieces {
   const ids = new Map(vocabulary.map((piece, id) => [piece, id]));
-  const idOf = (piece: string): number => ids.get(piece) ?? unknown;
   const unknown = ids.get('[UNK]')!;
+  const pieceAt = (characters: readonly string[], from: number, to: number): number | undefined =>
+    ids.get((from === 0 ? '' : INNER) + characters.slice(from, to).join(''));
   const piecesOf = (characters: readonly string[]): readonly number[] => {
     if (characters.length > LONGEST_WORD) return [unknown];
     const found: number[] = [];
     let from = 0;
     while (from < characters.length) {
       let to = characters.length;
-      const named = (): string => (from === 0 ? '' : INNER) + characters.slice(from, to).join('');
-      while (to > from && !ids.has(named())) to -= 1;
+      while (to > from && pieceAt(characters, from, to) === undefined) to -= 1;
       if (to === from) return [unknown];
-      found.push(idOf(named()));
+      found.push(pieceAt(characters, from, to)!);
       from = to;
     }
     return found;
   };
   return {
     encode: (text) => (plain(text).match(word) ?? []).flatMap((one) => piecesOf([...one])),
-    start: idOf('[CLS]'),
-    end: idOf('[SEP]'),
+    start: ids.get('[CLS]')!,
+    end: ids.get('[SEP]')!,
   };
 }
 
