@@ -55,7 +55,7 @@ const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
 const judgeConfig = JudgeConfig.parse({ model: CLAW_NANO });
 const config = CollectorConfig.parse({ ...settings, model: CLAW_NANO });
-const thresholds = [readCard().thresholds, thresholdsOfBoth];
+const thresholds = [readCard().thresholds, ...Object.values(thresholdsOfBoth)];
 const measuredBy = [
   REVISION,
   submitSettings(config),

@@ -8,21 +8,22 @@ import { thresholdsOfBoth } from './thresholds.ts';
 const ear = await openEar();
 const alone = (words: string) => hear(ear.traits, unitsOf(words));
 
-test('the encoder changes what is heard in English words', () => {
-  const words = 'my tea went cold before I got to the end of that';
+test.each([
+  ['english', 'my tea went cold before I got to the end of that'],
+  ['others', 'Das war mir viel zu lang.'],
+  ['others', 'trop long'],
+  ['others', '太长了，没看完'],
+  ['others', '長すぎて読めない'],
+  ['others', 'Demasiado largo, la verdad'],
+] as const)('the encoder changes what is heard in %s: %s', (language, words) => {
   const { heard, thresholds } = hearWords(ear, words)!;
-  expect(thresholds).toBe(thresholdsOfBoth);
+  expect(thresholds).toBe(thresholdsOfBoth[language]);
   expect(heard.bad).not.toBeCloseTo(alone(words)!.bad, 3);
   expect(heard.sentences).toEqual(alone(words)!.sentences);
 });
 
-test.each([
-  'Das war mir viel zu lang.',
-  'trop long',
-  '太长了，没看完',
-  '長すぎて読めない',
-  'Demasiado largo, la verdad',
-])('in other languages the traits alone are heard: %s', (words) => {
+test('in a script that the encoder has not learned the traits alone are heard', () => {
+  const words = 'Слишком длинно, too long';
   expect(hearWords(ear, words)).toEqual({ heard: alone(words), thresholds: ear.thresholds });
 });
 

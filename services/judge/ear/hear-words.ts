@@ -13,9 +13,9 @@ const TRAITS = 0.5;
  * times as long. Most messages say nothing about the answer.
  */
 const LEAST = 0.25;
-/** Scripts that the encoder's vocabulary hardly has. */
-const otherScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-/** The encoder knows only English. Logit of its own opinion on that. */
+/** Letters of scripts that neither reader has learned. */
+const otherScript = /(?![\p{scx=Latin}\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}])\p{L}/u;
+/** Least logit of the encoder's opinion that a text is English. */
 const ENGLISH = 1;
 
 const columnOf = Object.fromEntries(encoderColumns.map((name, column) => [name, column]));
@@ -32,8 +32,9 @@ export function hearWords({ traits, encoder, thresholds }: OpenEar, words: strin
   if (heard === undefined) return undefined;
   const isPlain = heard.bad < LEAST && heard.good < LEAST;
   const scores = isPlain || otherScript.test(words) ? undefined : encoder.read(words);
-  if (scores === undefined || scores[columnOf.english!]! < ENGLISH) return { heard, thresholds };
-  return { heard: blend(heard, scores), thresholds: thresholdsOfBoth };
+  if (scores === undefined) return { heard, thresholds };
+  const isEnglish = scores[columnOf.english!]! >= ENGLISH;
+  return { heard: blend(heard, scores), thresholds: thresholdsOfBoth[isEnglish ? 'english' : 'others'] };
 }
 
 function blend(heard: Heard, scores: Float32Array): Heard {
