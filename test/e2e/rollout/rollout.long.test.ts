@@ -201,7 +201,7 @@ describe('a rollout on one machine', { timeout: 300_000 }, () => {
     const resumed = await run(...argv, '--url', loop.url, '--resume');
     expect(resumed.code, resumed.stderr + resumed.stdout).toBe(0);
     const rewarded = (await results()).filter(({ outcome }) => outcome === 'rewarded');
-    expect(rewarded).toHaveLength(24);
+    expect(rewarded, JSON.stringify(await results())).toHaveLength(24);
     expect(new Set(rewarded.map(({ task, attempt }) => `${task} ${attempt}`)).size).toBe(24);
     expect((await run('audit')).stdout).toMatch(/balances/);
   });
