@@ -32,4 +32,4 @@ export async function persist<Value>(
 }
 
 /** The server is busy, starts or ends, or its disk is full. */
-export const isTemporaryStatus = (status: number): boolean => status === 429 || status >= 500;
+const isTemporaryStatus = (status: number): boolean => status === 429 || status >= 500;

@@ -187,6 +187,23 @@ test('a server that is silent is reported once, and again when it answers or is 
   expect(heard.slice(2).map(({ kind }) => kind)).toEqual(['silent', 'given-up']);
 });
 
+test('a server that only answers with errors of its own is silent', async () => {
+  const whole = createProtocolDouble();
+  const ends = { kind: 'refused', status: 503, code: '', message: 'ending', retryAfter: undefined } as const;
+  const heard: Silence[] = [];
+  const onSilence = (silence: Silence) => heard.push(silence);
+  const started = { ...whole, client: { ...whole.client, start: async () => ends } };
+  const { settled } = await roll({ double: started, tasks: 1, n: 2, roomTimeoutMs: 10, onSilence });
+  expect(kindsOf(settled)).toEqual(['server-silent', 'server-silent']);
+  expect(heard.map(({ kind }) => kind)).toEqual(['silent', 'given-up']);
+  expect(heard[0]).toMatchObject({ reason: '503: ending' });
+
+  const ended = { ...whole, client: { ...whole.client, end: async () => ends } };
+  const agent: Agent = () => Promise.reject(new Error('503'));
+  const failed = await roll({ double: ended, tasks: 1, n: 2, roomTimeoutMs: 10, agent });
+  expect(kindsOf(failed.settled)).toEqual(['server-silent', 'server-silent']);
+}, 20_000);
+
 test('a server that is gone ends a rollout that only waits to send rewards', async () => {
   const whole = createProtocolDouble();
   const reward: typeof whole.client.reward = async () => ({ kind: 'silent', reason: 'ECONNREFUSED' });

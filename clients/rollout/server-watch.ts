@@ -14,8 +14,9 @@ export type WatchedClients = {
 };
 
 /**
- * Watches whether the server answers any request about sessions and leases. A server is given up, once, when it has been silent
- * to all of them for `limitMs`: every part of a rollout waits for it, so no single part can tell.
+ * Watches whether the server answers any request about sessions and leases. A server is given up, once, when it has
+ * been silent to all of them for `limitMs`: every part of a rollout waits for it, so no single part can tell. An error
+ * of the server itself, such as 503 while it ends, becomes silence: it says nothing about the request.
  *
  * @param stop requests that end because the rollout stops do not count
  */
@@ -27,7 +28,7 @@ export function watchServer(
   let since: number | undefined;
   let isGivenUp = false;
   const noted = async <Value>(asked: Promise<Answer<Value>>): Promise<Answer<Value>> => {
-    const answer = await asked;
+    const answer = silentIfBroken(await asked);
     if (isGivenUp || stop.aborted) return answer;
     if (answer.kind !== 'silent') {
       if (since !== undefined) onSilence({ kind: 'over' });
@@ -49,6 +50,11 @@ export function watchServer(
     },
     leases: { say: (...given) => noted(leases.say(...given)) },
   };
+}
+
+function silentIfBroken<Value>(answer: Answer<Value>): Answer<Value> {
+  if (answer.kind !== 'refused' || answer.status < 500) return answer;
+  return { kind: 'silent', reason: `${answer.status}: ${answer.message}` };
 }
 
 type ServerWatchOptions = {

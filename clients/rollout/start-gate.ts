@@ -3,7 +3,6 @@ import { monotonicNow } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../../shared/runtime/command-errors.ts';
 import type { SessionClient, SessionTerms, StartedSession } from '../api-client.ts';
 import { type Failure, failed, interrupted } from './failures.ts';
-import { isTemporaryStatus } from './persist.ts';
 
 /** s between two tries, unless the server says otherwise */
 const DEFAULT_WAIT = 1;
@@ -70,7 +69,7 @@ export function createStartGate(
       movedAt = monotonicNow(); // a server that starts again gets the whole time to make room
       return undefined;
     }
-    if (!isTemporaryStatus(answer.status)) {
+    if (answer.status !== 429) {
       options.onRefused(new UsageError(`cannot start a session: ${answer.message}`));
       return failed('interrupted', answer.message);
     }

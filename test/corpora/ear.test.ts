@@ -15,9 +15,10 @@ const REQUESTS = 700;
 const goals = {
   'next-messages': { precision: 0.97, direct: 0.85, indirect: 0.65, hints: 0.65, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.58, sarcasmAsPraise: 0.05 },
-  'mixed-messages': { precision: 0.92, direct: 0.95, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'mixed-messages': { precision: 0.93, direct: 0.95, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
   'everyday-messages': { precision: 0.9, direct: 0.85, indirect: 0.4, hints: 0.65, sarcasmAsPraise: 0.05 },
-  'fresh-messages': { precision: 0.88, direct: 0.78, indirect: 0.5, hints: 0.43, sarcasmAsPraise: 0.05 },
+  'fresh-messages': { precision: 0.92, direct: 0.8, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
+  'later-messages': { precision: 0.79, direct: 0.78, indirect: 0.55, hints: 0.45, sarcasmAsPraise: 0.05 },
   'uncommon-messages': { precision: 0.78, direct: 0.8, indirect: 0.37, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 

@@ -17,12 +17,12 @@ export const thresholdsOfBoth = {
     wish: 0.7,
   },
   others: {
-    bad: 0.57,
+    bad: 0.555,
     badInLongText: 0.7,
     badWithRule: 0.5,
     good: 0.92,
     goodInLongText: 0.95,
-    kind: 0.4,
+    kind: 0.25,
     wish: 0.7,
   },
 } as const satisfies Readonly<Record<string, Thresholds>>;

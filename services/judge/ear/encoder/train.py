@@ -32,6 +32,7 @@ SHORT = 30  # all English messages and all of those that have fewer characters t
 NOT_BAD = 1.5  # weight of messages that are no complaints
 WISHES = 0.3  # weight of the losses about wishes
 GROUP = 64  # embedding values with one scale
+BFLOAT16 = torch.cpu.get_capabilities().get("amx_bf16", False)  # elsewhere it is no faster
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def train(model, encoded, examples, kinds, stage):
         share = min(1, (step + 1) / (WARM_UP * steps)) * (steps - step) / steps
         for group in optimizer.param_groups:
             group["lr"] = stage.rate * share
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu._is_amx_tile_supported()):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=BFLOAT16):
             scores = model([encoded[at] for at in batch])
         loss = loss_of(scores.float(), [examples[at] for at in batch], kinds, stage)
         optimizer.zero_grad()

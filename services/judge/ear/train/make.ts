@@ -36,7 +36,7 @@ const chosenThresholds: Thresholds = {
   wish: 0.7,
 };
 
-/** Languages of rows that the encoder reads; mixed ones are mostly English, and those of programs have none. */
+/** Rows that count as English when the encoder trains; mixed ones mostly are, and those of programs have no language. */
 const english: ReadonlySet<string> = new Set(['en', 'mixed', '']);
 
 /** Rows per held-out passage: neighbours in a file have one subject and are often alike. */
