@@ -16,6 +16,8 @@ export type SoakOptions = {
   readonly maxTokens: number;
   /** exchanges between two readings of memory */
   readonly perRound: number;
+  /** Goes on until these readings are enough; default: any are. */
+  readonly isEnough?: (readings: readonly Reading[]) => boolean;
   readonly flags?: readonly string[];
   readonly print: (line: string) => void;
 };
@@ -26,6 +28,8 @@ export type Reading = {
   readonly steps: number;
   /** MiB by service */
   readonly held: Readonly<Record<string, number>>;
+  /** policy versions that serving has in memory */
+  readonly versions: number;
   /** on the backend, by service */
   readonly tensors: { readonly serving: number; readonly trainer: number };
   /** typed arrays and buffers that JavaScript still holds in the main threads, MiB */
@@ -79,7 +83,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       let exchange = 0;
       let requests = 0;
       let steps = 0;
-      while (requests < options.requests || steps < options.steps) {
+      const isDone = () =>
+        requests >= options.requests && steps >= options.steps && (options.isEnough?.(readings) ?? true);
+      while (!isDone()) {
         const end = exchange + options.perRound;
         const person = async (): Promise<void> => {
           while (exchange < end) {
@@ -98,6 +104,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
           requests,
           steps,
           held: mapValues(await look(), ({ held }) => held),
+          versions: served.value('clawloop_engine_versions') ?? Number.NaN,
           tensors: {
             serving: served.value('clawloop_engine_tensors') ?? Number.NaN,
             trainer: trained.value('clawloop_trainer_tensors') ?? Number.NaN,
@@ -178,9 +185,9 @@ const mapValues = <From, To>(
 ): Readonly<Record<string, To>> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 
-const line = ({ requests, steps, held, tensors, external }: Reading): string =>
+const line = ({ requests, steps, held, versions, tensors, external }: Reading): string =>
   `${String(requests).padStart(5)} requests ${String(steps).padStart(4)} steps   tensors: serving ` +
-  `${tensors.serving}, trainer ${tensors.trainer}   buffers MiB: serving ` +
+  `${tensors.serving} (${versions} versions), trainer ${tensors.trainer}   buffers MiB: serving ` +
   `${external.serving.toFixed(1)}, trainer ${external.trainer.toFixed(1)}   held MiB: ${Object.entries(held)
     .map(([name, size]) => `${name} ${Math.round(size)}`)
     .join(', ')}`;
