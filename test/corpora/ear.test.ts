@@ -19,6 +19,7 @@ const goals = {
   'everyday-messages': { precision: 0.9, direct: 0.85, indirect: 0.4, hints: 0.65, sarcasmAsPraise: 0.05 },
   'fresh-messages': { precision: 0.92, direct: 0.8, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
   'later-messages': { precision: 0.79, direct: 0.78, indirect: 0.55, hints: 0.45, sarcasmAsPraise: 0.05 },
+  'untouched-messages': { precision: 0.8, direct: 0.5, indirect: 0.3, hints: 0.3, sarcasmAsPraise: 0.05 },
   'uncommon-messages': { precision: 0.78, direct: 0.8, indirect: 0.37, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
