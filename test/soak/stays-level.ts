@@ -12,7 +12,9 @@ import { growthOf } from './trend.ts';
  */
 const BUFFERS_MIB = 8;
 
+/** versions that serving keeps beside the live one */
 const KEPT_VERSIONS = 2;
+/** fewest readings that growth is measured over */
 const LEAST_READINGS = 4;
 
 export type Soak = {
@@ -34,12 +36,12 @@ export async function staysLevel({ requests, steps, heldMib }: Soak): Promise<vo
     isEnough: (readings) => lateOf(readings).length >= LEAST_READINGS,
     print: (line) => console.log(line),
   });
+  expect(report.failures).toEqual([]);
   const late = lateOf(readings);
   const held = Object.fromEntries(
     Object.keys(late[0]!.held).map((name) => [name, growthOf(late.map((one) => one.held[name]!))]),
   );
   console.log(JSON.stringify({ ...report, held }));
-  expect(report.failures).toEqual([]);
   expect(report.audit).toBe('balances');
   expect(report.servedVersion).toBeGreaterThanOrEqual(Math.floor(steps / 3));
   for (const side of ['serving', 'trainer'] as const) {
