@@ -13,15 +13,27 @@ const REQUESTS = 700;
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
-  'next-messages': { precision: 0.97, direct: 0.85, indirect: 0.65, hints: 0.65, sarcasmAsPraise: 0.05 },
+  'next-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.65, sarcasmAsPraise: 0.05 },
   'harder-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.58, sarcasmAsPraise: 0.05 },
-  'mixed-messages': { precision: 0.93, direct: 0.95, indirect: 0.5, hints: 0.55, sarcasmAsPraise: 0.05 },
-  'everyday-messages': { precision: 0.9, direct: 0.85, indirect: 0.4, hints: 0.65, sarcasmAsPraise: 0.05 },
-  'fresh-messages': { precision: 0.92, direct: 0.8, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
-  'later-messages': { precision: 0.79, direct: 0.78, indirect: 0.55, hints: 0.45, sarcasmAsPraise: 0.05 },
-  'untouched-messages': { precision: 0.8, direct: 0.5, indirect: 0.3, hints: 0.3, sarcasmAsPraise: 0.05 },
-  'uncommon-messages': { precision: 0.78, direct: 0.8, indirect: 0.37, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'mixed-messages': { precision: 0.95, direct: 0.95, indirect: 0.42, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'everyday-messages': { precision: 0.93, direct: 0.8, indirect: 0.32, hints: 0.65, sarcasmAsPraise: 0.05 },
+  'fresh-messages': { precision: 0.93, direct: 0.73, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
+  'later-messages': { precision: 0.85, direct: 0.68, indirect: 0.42, hints: 0.45, sarcasmAsPraise: 0.05 },
+  'untouched-messages': { precision: 0.84, direct: 0.38, indirect: 0.22, hints: 0.25, sarcasmAsPraise: 0.05 },
+  'uncommon-messages': { precision: 0.89, direct: 0.73, indirect: 0.3, hints: 0.55, sarcasmAsPraise: 0.05 },
 } as const satisfies Readonly<Record<Corpus, object>>;
+
+/** In each language, over all corpora: least precision of complaints, and least share of direct complaints heard. */
+const languages = {
+  en: { precision: 0.97, direct: 0.92 },
+  'en-nonnative': { precision: 0.97, direct: 0.92 },
+  de: { precision: 0.94, direct: 0.73 },
+  es: { precision: 0.94, direct: 0.75 },
+  fr: { precision: 0.94, direct: 0.7 },
+  pt: { precision: 0.94, direct: 0.7 },
+  zh: { precision: 0.95, direct: 0.8 },
+  ja: { precision: 0.93, direct: 0.73 },
+} as const satisfies Readonly<Record<string, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
 const plain: readonly NextMessage['style'][] = ['direct', 'polite', 'terse'];
@@ -42,11 +54,14 @@ async function scoresBy(messages: readonly NextMessage[]): Promise<readonly Scor
   return scored;
 }
 
+const everything: Scored[] = [];
+
 describe.each(corpora)('%s, which trained nothing', (corpus) => {
   const goal = goals[corpus];
   let scored: readonly Scored[];
   beforeAll(async () => {
     scored = await scoresBy(readNextMessages(corpus));
+    everything.push(...scored);
     console.log(scoreTable(scored));
   });
   const ofStyle = (...styles: readonly string[]) =>
@@ -72,8 +87,26 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
   });
 });
 
+describe('all corpora together', () => {
+  test.each(Object.entries(languages))(
+    '%s: nearly all that it calls bad is so, and it hears most direct complaints',
+    (lang, goal) => {
+      const scored = everything.filter(({ message }) => message.lang === lang);
+      expect(scoresOf('bad', scored).precision).toBeGreaterThanOrEqual(goal.precision);
+      const direct = scored.filter(({ message }) => plain.includes(message.style));
+      expect(scoresOf('bad', direct).recall).toBeGreaterThanOrEqual(goal.direct);
+    },
+  );
+
+  test('95 in 100 messages that it calls bad or good are so, and it finds most wishes', () => {
+    expect(scoresOf('bad', everything).precision).toBeGreaterThanOrEqual(0.96);
+    expect(scoresOf('good', everything).precision).toBeGreaterThanOrEqual(0.98);
+    expect(hintRate(everything)).toBeGreaterThanOrEqual(0.6);
+  });
+});
+
 /** Largest share of messages that say nothing about the answer and get a verdict, and a hint. */
-const MISHEARD = 0.025;
+const MISHEARD = 0.02;
 const MISHEARD_HINTS = 0.02;
 
 test('what says nothing about the answer hardly ever gets a verdict', async () => {
