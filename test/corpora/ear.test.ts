@@ -54,14 +54,20 @@ async function scoresBy(messages: readonly NextMessage[]): Promise<readonly Scor
   return scored;
 }
 
-const everything: Scored[] = [];
+const scoredCorpora = new Map<Corpus, Promise<readonly Scored[]>>();
+
+/** The scores of a corpus, which are made once: the judge takes seconds for each. */
+function scoresOn(corpus: Corpus): Promise<readonly Scored[]> {
+  const scored = scoredCorpora.get(corpus) ?? scoresBy(readNextMessages(corpus));
+  scoredCorpora.set(corpus, scored);
+  return scored;
+}
 
 describe.each(corpora)('%s, which trained nothing', (corpus) => {
   const goal = goals[corpus];
   let scored: readonly Scored[];
   beforeAll(async () => {
-    scored = await scoresBy(readNextMessages(corpus));
-    everything.push(...scored);
+    scored = await scoresOn(corpus);
     console.log(scoreTable(scored));
   });
   const ofStyle = (...styles: readonly string[]) =>
@@ -88,6 +94,11 @@ describe.each(corpora)('%s, which trained nothing', (corpus) => {
 });
 
 describe('all corpora together', () => {
+  let everything: readonly Scored[];
+  beforeAll(async () => {
+    everything = (await Promise.all(corpora.map(scoresOn))).flat();
+  });
+
   test.each(Object.entries(languages))(
     '%s: nearly all that it calls bad is so, and it hears most direct complaints',
     (lang, goal) => {
