@@ -27,8 +27,9 @@ const learnedHead = [
   'on topic, start',
   'of those that meet it',
   'end',
-
   'least look',
+  'looked again, start',
+  'least',
   'distinct, start',
   'end',
   'characters, start',
@@ -79,6 +80,7 @@ function learnedOf(learned: readonly Line[], controls: readonly Line[]): readonl
   const characters = (state: 'start' | 'end') =>
     String(Math.round(mean(learned.map((line) => line[state].length))));
   const drifts = learned.flatMap(({ klToBase }) => (klToBase === null ? [] : [klToBase]));
+  const leastAgain = learned.flatMap(({ again }) => again.leastOnTopic ?? []);
   const total = (number: (line: Line) => number) =>
     String(learned.reduce((all, one) => all + number(one), 0));
   return [
@@ -91,6 +93,8 @@ function learnedOf(learned: readonly Line[], controls: readonly Line[]): readonl
     of(({ start }) => start.onTopicWhenMet ?? start.onTopic),
     of(({ end }) => end.onTopic),
     least(({ leastOnTopic }) => leastOnTopic),
+    of(({ again }) => again.start),
+    leastAgain.length === 0 ? '-' : percent(Math.min(...leastAgain)),
     of(({ start }) => start.distinct),
     of(({ end }) => end.distinct),
     characters('start'),

@@ -25,6 +25,13 @@ export type PersonReport = RunKey & {
   /** the minimum of the evaluations during the run, one every `LOOK_EVERY` sessions */
   readonly leastOnTopic: number;
   readonly leastDistinct: number;
+  /** looks with `AGAIN` times as many, and other, answers: of the start, and of each version whose look was `LESS` or more under the start */
+  readonly again: {
+    readonly looks: number;
+    readonly start: number;
+    /** null: no version was looked at again */
+    readonly leastOnTopic: number | null;
+  };
   /** share of the answers that meet a wish in their request, for any taste of the person: at the start, at the end */
   readonly steered: readonly [start: number, end: number];
   readonly hearing: Hearing;
@@ -39,6 +46,10 @@ export type PersonReport = RunKey & {
 };
 
 const LOOK_EVERY = 20;
+/** Points on topic under the start that a look of few answers may show by chance. */
+const LESS = 0.03;
+/** Answers of a second look for each answer of the first: the standard error is a third. */
+const AGAIN = 8;
 
 export type RunOptions = {
   readonly seed: number;
@@ -63,14 +74,13 @@ export async function runPerson(
     hearing.on(event);
   });
   try {
-    const looks = new Map<number, State>();
-    const look = async (): Promise<State> => {
-      const version = world.served();
-      const state = looks.get(version) ?? (await stateOf(world, person, seed, answers));
-      looks.set(version, state);
-      return state;
-    };
+    const { look, lookAgain, found } = createLooks((of, count) => stateOf(world, person, of, count), {
+      seed,
+      answers,
+      served: world.served,
+    });
     const start = await look();
+    const startAgain = await lookAgain();
     const steeredAtStart = await steered(world, seed);
     const firstMet: boolean[] = [];
     for (let session = 1; session <= sessions; session++) {
@@ -83,7 +93,7 @@ export async function runPerson(
       hooks.onSession(session);
     }
     const end = await look();
-    const states = [...looks.values()];
+    const { states, again } = found();
     return {
       person: person.name,
       seed,
@@ -93,6 +103,11 @@ export async function runPerson(
       end,
       leastOnTopic: Math.min(...states.map(({ onTopic }) => onTopic)),
       leastDistinct: Math.min(...states.map(({ distinct }) => distinct)),
+      again: {
+        looks: again.length,
+        start: startAgain.onTopic,
+        leastOnTopic: again.length === 0 ? null : Math.min(...again.map(({ onTopic }) => onTopic)),
+      },
       steered: [steeredAtStart, await steered(world, seed)],
       hearing: hearing.sum(),
       untilMet: stretches(firstMet, person.taste).map(untilThreeInARow),
@@ -105,6 +120,31 @@ export async function runPerson(
   } finally {
     await world.close();
   }
+}
+
+/** Looks at what is served, each version once. A look that is low by more than `LESS` is followed by a larger one. */
+function createLooks(
+  stateWith: (seed: number | string, answers: number) => Promise<State>,
+  {
+    seed,
+    answers,
+    served,
+  }: { readonly seed: number; readonly answers: number; readonly served: () => number },
+) {
+  const looks = new Map<number, State>();
+  const again: State[] = [];
+  const lookAgain = () => stateWith(`${seed}/again`, AGAIN * answers);
+  const look = async (): Promise<State> => {
+    const version = served();
+    const known = looks.get(version);
+    if (known !== undefined) return known;
+    const state = await stateWith(seed, answers);
+    const [first = state] = looks.values();
+    looks.set(version, state);
+    if (state.onTopic <= first.onTopic - LESS) again.push(await lookAgain());
+    return state;
+  };
+  return { look, lookAgain, found: () => ({ states: [...looks.values()], again }) };
 }
 
 /** Ctrl-C may have ended the services too; then nothing settles. */
@@ -122,7 +162,7 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
 }
 
 /** Held-out requests come as the person sends theirs: with the result of a tool, if they use tools. */
-async function stateOf(world: World, person: Person, seed: number, answers: number): Promise<State> {
+async function stateOf(world: World, person: Person, seed: number | string, answers: number): Promise<State> {
   const { measured } = person;
   const { asked, questions } = heldOutQuestions(seed, answers);
   const texts = await world.answers(
