@@ -13,26 +13,27 @@ const REQUESTS = 700;
 
 /** What the judge that comes with claw-nano must reach on messages that nothing was trained on. */
 const goals = {
-  'next-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.65, sarcasmAsPraise: 0.05 },
-  'harder-messages': { precision: 0.97, direct: 0.85, indirect: 0.6, hints: 0.58, sarcasmAsPraise: 0.05 },
-  'mixed-messages': { precision: 0.95, direct: 0.95, indirect: 0.42, hints: 0.55, sarcasmAsPraise: 0.05 },
-  'everyday-messages': { precision: 0.93, direct: 0.8, indirect: 0.32, hints: 0.65, sarcasmAsPraise: 0.05 },
-  'fresh-messages': { precision: 0.93, direct: 0.73, indirect: 0.5, hints: 0.5, sarcasmAsPraise: 0.05 },
-  'later-messages': { precision: 0.85, direct: 0.68, indirect: 0.42, hints: 0.45, sarcasmAsPraise: 0.05 },
-  'untouched-messages': { precision: 0.84, direct: 0.38, indirect: 0.22, hints: 0.25, sarcasmAsPraise: 0.05 },
-  'uncommon-messages': { precision: 0.89, direct: 0.73, indirect: 0.3, hints: 0.55, sarcasmAsPraise: 0.05 },
+  'next-messages': { precision: 0.97, direct: 0.9, indirect: 0.72, hints: 0.68, sarcasmAsPraise: 0 },
+  'harder-messages': { precision: 0.97, direct: 0.87, indirect: 0.62, hints: 0.6, sarcasmAsPraise: 0 },
+  'mixed-messages': { precision: 0.96, direct: 0.95, indirect: 0.55, hints: 0.57, sarcasmAsPraise: 0 },
+  'everyday-messages': { precision: 0.94, direct: 0.9, indirect: 0.32, hints: 0.75, sarcasmAsPraise: 0 },
+  'uncommon-messages': { precision: 0.94, direct: 0.78, indirect: 0.32, hints: 0.6, sarcasmAsPraise: 0 },
+  'fresh-messages': { precision: 0.94, direct: 0.83, indirect: 0.5, hints: 0.6, sarcasmAsPraise: 0 },
+  'later-messages': { precision: 0.86, direct: 0.68, indirect: 0.42, hints: 0.44, sarcasmAsPraise: 0 },
+  'untouched-messages': { precision: 0.88, direct: 0.62, indirect: 0.33, hints: 0.37, sarcasmAsPraise: 0 },
+  'unseen-messages': { precision: 0.97, direct: 0.88, indirect: 0.5, hints: 0.72, sarcasmAsPraise: 0 },
 } as const satisfies Readonly<Record<Corpus, object>>;
 
 /** In each language, over all corpora: least precision of complaints, and least share of direct complaints heard. */
 const languages = {
-  en: { precision: 0.97, direct: 0.92 },
-  'en-nonnative': { precision: 0.97, direct: 0.92 },
-  de: { precision: 0.94, direct: 0.73 },
-  es: { precision: 0.94, direct: 0.75 },
-  fr: { precision: 0.94, direct: 0.7 },
-  pt: { precision: 0.94, direct: 0.7 },
-  zh: { precision: 0.95, direct: 0.8 },
-  ja: { precision: 0.93, direct: 0.73 },
+  en: { precision: 0.97, direct: 0.9 },
+  'en-nonnative': { precision: 0.98, direct: 0.94 },
+  de: { precision: 0.95, direct: 0.85 },
+  es: { precision: 0.94, direct: 0.83 },
+  fr: { precision: 0.94, direct: 0.86 },
+  pt: { precision: 0.95, direct: 0.83 },
+  zh: { precision: 0.94, direct: 0.86 },
+  ja: { precision: 0.97, direct: 0.86 },
 } as const satisfies Readonly<Record<string, object>>;
 
 const config = JudgeConfig.parse({ model: CLAW_NANO });
@@ -109,15 +110,22 @@ describe('all corpora together', () => {
     },
   );
 
-  test('95 in 100 messages that it calls bad or good are so, and it finds most wishes', () => {
-    expect(scoresOf('bad', everything).precision).toBeGreaterThanOrEqual(0.96);
-    expect(scoresOf('good', everything).precision).toBeGreaterThanOrEqual(0.98);
-    expect(hintRate(everything)).toBeGreaterThanOrEqual(0.6);
+  test('it hears half of the indirect complaints in other languages than English too', () => {
+    const others = everything.filter(
+      ({ message }) => !message.lang.startsWith('en') && message.style === 'indirect',
+    );
+    expect(scoresOf('bad', others).recall).toBeGreaterThanOrEqual(0.5);
+  });
+
+  test('97 in 100 messages that it calls bad or good are so, and it finds most wishes', () => {
+    expect(scoresOf('bad', everything).precision).toBeGreaterThanOrEqual(0.97);
+    expect(scoresOf('good', everything).precision).toBeGreaterThanOrEqual(0.99);
+    expect(hintRate(everything)).toBeGreaterThanOrEqual(0.65);
   });
 });
 
 /** Largest share of messages that say nothing about the answer and get a verdict, and a hint. */
-const MISHEARD = 0.02;
+const MISHEARD = 0.015;
 const MISHEARD_HINTS = 0.02;
 
 test('what says nothing about the answer hardly ever gets a verdict', async () => {

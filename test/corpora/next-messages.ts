@@ -34,9 +34,9 @@ export type NextMessage = z.output<typeof row>;
 /**
  * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In the
  * others, most messages say nothing about the answer, as in a person's chats; in `uncommon-messages` they are by people
- * of uncommon trades and walks of life. No weight was made with `fresh-messages` and `later-messages`, which is in
- * Spanish, Portuguese, Chinese and Japanese; neither weights nor thresholds with `untouched-messages`, in all six
- * languages but English.
+ * of uncommon trades and walks of life. No weight was made with the last four in view. `later-messages` is in Spanish,
+ * Portuguese, Chinese and Japanese; `untouched-messages` is in all six languages but English, by people who avoid common
+ * phrases. `unseen-messages` was written after the weights and the thresholds of complaints.
  */
 export const corpora = [
   'next-messages',
@@ -47,6 +47,7 @@ export const corpora = [
   'fresh-messages',
   'later-messages',
   'untouched-messages',
+  'unseen-messages',
 ] as const;
 export type Corpus = (typeof corpora)[number];
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOfMachine } from './machine.ts';
+import { isOfMachine, opensWithSystemMark } from './machine.ts';
 
 test.each([
   'You are a careful planning agent. Keep it short and use no lists.',
@@ -29,3 +29,19 @@ test.each([
 ])('written by a person: %s', (words) => {
   expect(isOfMachine(words)).toBe(false);
 });
+
+test.each([
+  '[System notice] Two runs left.',
+  '【系统通知】任务已结束。',
+  '〔システム〕保存しました',
+  '<system-reminder>Save.',
+])('it opens as a program writes: %s', (text) => {
+  expect(opensWithSystemMark(text)).toBe(true);
+});
+
+test.each(['The system is slow.', '[sic] too long', '系统太慢了'])(
+  'it opens as a person writes: %s',
+  (text) => {
+    expect(opensWithSystemMark(text)).toBe(false);
+  },
+);

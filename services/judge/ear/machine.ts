@@ -32,3 +32,7 @@ export const isOfMachine = (words: string): boolean => {
 /** Whether a text contains an edit block as agents write it. People do not send those with their opinion. */
 export const holdsEditBlock = (text: string): boolean =>
   /^\s*<{5,} ?SEARCH\b/m.test(text.slice(0, READ_LIMIT));
+
+/** Whether a text opens with a mark such as "[System notice]". It is no part of a person's own words. */
+export const opensWithSystemMark = (text: string): boolean =>
+  /^\s*[[{<【［〔]\s*(?:system|sistema|système|系统|系統|システム)/i.test(text);

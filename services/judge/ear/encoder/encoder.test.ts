@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { Tokenizer } from '@huggingface/tokenizers';
 import { expect, test } from 'vitest';
 import { openWasm } from '../../../../shared/policy/executors/wasm.ts';
 import { earFolder } from '../read-ear.ts';
 import { createEncoder } from './encoder.ts';
 import { readEncoder } from './read-encoder.ts';
-import { createWordPieces } from './word-pieces.ts';
 
 type Reference = {
   readonly text: string;
@@ -13,7 +13,7 @@ type Reference = {
   readonly scores: readonly number[];
 };
 
-/** Computed by transformers and PyTorch with the same rounded weights (train.py). */
+/** Computed by tokenizers and PyTorch with the same rounded weights (train.py). */
 const references = readFileSync(new URL('reference.jsonl', import.meta.url), 'utf8')
   .trimEnd()
   .split('\n')
@@ -21,9 +21,10 @@ const references = readFileSync(new URL('reference.jsonl', import.meta.url), 'ut
 
 const file = readEncoder(earFolder);
 
-test.each(references)('pieces of words as by transformers: $text', ({ text, ids }) => {
-  const { start, encode, end } = createWordPieces(file.vocabulary);
-  expect([start, ...encode(text), end]).toEqual(ids);
+const tokenizer = new Tokenizer(file.tokenizer, {});
+
+test.each(references)('tokens as by the tokenizers of Python: $text', ({ text, ids }) => {
+  expect(tokenizer.encode(text).ids).toEqual(ids);
 });
 
 test('the scores are those of PyTorch', async () => {

@@ -1,6 +1,6 @@
+import { Tokenizer } from '@huggingface/tokenizers';
 import type { Tensor, WasmExecutor } from '../../../../shared/policy/executors/executor.ts';
 import type { EncoderFile, EncoderSizes } from './read-encoder.ts';
-import { createWordPieces } from './word-pieces.ts';
 
 /** A longer text is not a person's reaction. Characters, before it is cut into tokens. */
 const LONGEST_TEXT = 600;
@@ -18,7 +18,7 @@ export type Encoder = {
  */
 export function createEncoder(executor: WasmExecutor, file: EncoderFile): Encoder {
   const { sizes, vector } = file;
-  const pieces = createWordPieces(file.vocabulary);
+  const tokenizer = new Tokenizer(file.tokenizer, {});
   const layers = executor.detached(() =>
     Array.from({ length: sizes.layers }, (_, layer) => uploadLayer(executor, file, layer)),
   );
@@ -45,7 +45,7 @@ export function createEncoder(executor: WasmExecutor, file: EncoderFile): Encode
 
   const read = (text: string): Float32Array | undefined => {
     if (text.length > LONGEST_TEXT) return undefined;
-    const ids = [pieces.start, ...pieces.encode(text), pieces.end];
+    const { ids } = tokenizer.encode(text);
     if (ids.length > sizes.positions) return undefined;
     return executor.scope(() => {
       const rows = layers.reduce(

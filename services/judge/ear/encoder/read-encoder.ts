@@ -18,7 +18,7 @@ export type EncoderSizes = z.output<typeof sizesSchema>;
 export const encoderColumns = ['bad', 'good', 'neither', ...wishKinds, 'wish', 'english'] as const;
 
 const cardSchema = z.object({
-  format: z.literal(1),
+  format: z.literal(2),
   sizes: sizesSchema,
   columns: z.array(z.string()).refine((names) => names.join() === encoderColumns.join()),
   /** embedding values with one scale */
@@ -36,8 +36,8 @@ const cardSchema = z.object({
       at: z.int().min(0),
     }),
   ),
-  /** pieces of words in the order of their ids */
-  vocabulary: z.array(z.string()),
+  /** as a `tokenizer.json` of Hugging Face */
+  tokenizer: z.looseObject({}),
 });
 type EncoderCard = z.output<typeof cardSchema>;
 
@@ -45,7 +45,8 @@ type EncoderCard = z.output<typeof cardSchema>;
 export type EncoderFile = {
   readonly digest: string;
   readonly sizes: EncoderSizes;
-  readonly vocabulary: readonly string[];
+  /** a `tokenizer.json` */
+  readonly tokenizer: object;
   readonly vector: (name: string) => Float32Array;
   readonly matrix: (name: string) => {
     readonly inputs: number;
@@ -66,7 +67,7 @@ export function readEncoderCard(folder: string): EncoderCard {
 
 /** Reads `encoder.json` and `encoder.bin`. Throws EAR_UNREADABLE. */
 export function readEncoder(folder: string): EncoderFile {
-  const { sizes, vocabulary, group, parts, digest } = readEncoderCard(folder);
+  const { sizes, tokenizer, group, parts, digest } = readEncoderCard(folder);
   const bytes = readFileSync(`${folder}/encoder.bin`);
   if (createHash('sha256').update(bytes).digest('hex') !== digest)
     throw JudgeError.EAR_UNREADABLE({ reason: 'encoder.bin does not match encoder.json' });
@@ -90,7 +91,7 @@ export function readEncoder(folder: string): EncoderFile {
   return {
     digest,
     sizes,
-    vocabulary,
+    tokenizer,
     vector,
     matrix: (name) => {
       const { shape, at } = partOf(name);
