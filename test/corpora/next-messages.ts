@@ -36,7 +36,7 @@ export type NextMessage = z.output<typeof row>;
  * others, most messages say nothing about the answer, as in a person's chats; in `uncommon-messages` they are by people
  * of uncommon trades and walks of life. No weight was made with the last four in view. `later-messages` is in Spanish,
  * Portuguese, Chinese and Japanese; `untouched-messages` is in all six languages but English, by people who avoid common
- * phrases. `unseen-messages` was written after the weights and the thresholds of complaints.
+ * phrases. `unseen-messages` came last.
  */
 export const corpora = [
   'next-messages',
