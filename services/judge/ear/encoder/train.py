@@ -31,8 +31,7 @@ LABELS = ["bad", "good", "neither"]
 BATCH = 64
 LONGEST = 96  # tokens
 WARM_UP = 0.06  # share of the steps
-ENGLISH_VARIANTS = 0.25  # share of the variants of an English message that train, beside the message itself
-VARIANTS = 0.25  # the same in other languages
+VARIANTS = 0.25  # share of the variants of a message that train, beside the message itself
 NOT_BAD = 1.5  # weight of messages that are no complaints
 
 
@@ -83,8 +82,7 @@ def choose(examples):
     for one in examples:
         is_first = one["source"] not in seen
         seen.add(one["source"])
-        share = ENGLISH_VARIANTS if one["english"] else VARIANTS
-        if is_first or random.random() < share:
+        if is_first or random.random() < VARIANTS:
             kept.append(one)
     return kept
 
