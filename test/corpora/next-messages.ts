@@ -34,9 +34,9 @@ export type NextMessage = z.output<typeof row>;
 /**
  * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In the
  * others, most messages say nothing about the answer, as in a person's chats; in `uncommon-messages` they are by people
- * of uncommon trades and walks of life. No weight was made with the last four in view. `later-messages` is in Spanish,
- * Portuguese, Chinese and Japanese; `untouched-messages` is in all six languages but English, by people who avoid common
- * phrases. `unseen-messages` came last.
+ * of uncommon trades and walks of life. The last four were written after the messages that train the ear.
+ * `later-messages` is in Spanish, Portuguese, Chinese and Japanese; `untouched-messages` is in all six languages but
+ * English, by people who avoid common phrases.
  */
 export const corpora = [
   'next-messages',

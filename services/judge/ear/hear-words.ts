@@ -9,7 +9,7 @@ import { thresholdsOfBoth } from './thresholds.ts';
 /** Weight of the traits beside the encoder, in logits. */
 const TRAITS = 0.5;
 /**
- * If the traits find both a complaint and praise less probable than this, the encoder is not asked, which takes thirty
+ * If the traits find both a complaint and praise less probable than this, the encoder is not asked, which takes sixty
  * times as long. Most messages say nothing about the answer.
  */
 const LEAST = 0.25;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOfMachine, opensWithSystemMark } from './machine.ts';
+import { isOfMachine, opensWithLabel } from './machine.ts';
 
 test.each([
   'You are a careful planning agent. Keep it short and use no lists.',
@@ -30,18 +30,7 @@ test.each([
   expect(isOfMachine(words)).toBe(false);
 });
 
-test.each([
-  '[System notice] Two runs left.',
-  '【系统通知】任务已结束。',
-  '〔システム〕保存しました',
-  '<system-reminder>Save.',
-])('it opens as a program writes: %s', (text) => {
-  expect(opensWithSystemMark(text)).toBe(true);
+test('a label in CJK brackets is no word of the person', () => {
+  expect(opensWithLabel('【系统通知】任务已结束。')).toBe(true);
+  expect(opensWithLabel('太长了【第三段】')).toBe(false);
 });
-
-test.each(['The system is slow.', '[sic] too long', '系统太慢了'])(
-  'it opens as a person writes: %s',
-  (text) => {
-    expect(opensWithSystemMark(text)).toBe(false);
-  },
-);

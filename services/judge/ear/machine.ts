@@ -5,7 +5,7 @@ const agent = 'assistant|agent|sub-?agent|model|bot|expert|reviewer|judge|classi
 
 /** Phrases that programs write to a model and people hardly ever write to their assistant. */
 const cues: readonly RegExp[] = [
-  /^\s*[[{<【［〔]/,
+  /^\s*[[{<［〔]/,
   /^\s*(?:system|context|important|caveat|reminder|heartbeat|webhook|notification|event|task|instructions?)\s?:/i,
   new RegExp(`\\byou are (?:an?|the) (?:[\\w-]+ ){0,3}(?:${agent})s?\\b`, 'i'),
   /^\s*(?:your (?:task|job|role) is|act as|you (?:will be|are) given|you must not|given the (?:conversation|following))\b/i,
@@ -33,6 +33,5 @@ export const isOfMachine = (words: string): boolean => {
 export const holdsEditBlock = (text: string): boolean =>
   /^\s*<{5,} ?SEARCH\b/m.test(text.slice(0, READ_LIMIT));
 
-/** Whether a text opens with a mark such as "[System notice]". It is no part of a person's own words. */
-export const opensWithSystemMark = (text: string): boolean =>
-  /^\s*[[{<【［〔]\s*(?:system|sistema|système|系统|系統|システム)/i.test(text);
+/** Whether a text opens with a label such as "【系统提示】". A person's own words lack it, because 【】 are quotes there. */
+export const opensWithLabel = (text: string): boolean => /^\s*【[^】\n]{1,40}】/.test(text);

@@ -50,7 +50,13 @@ test('the ear is deterministic, and its thread gives the same verdicts', async (
   }
 });
 
+test("a client's reminder before a person's words changes nothing", () => {
+  const words = 'No bullet points, please.';
+  expect(heardOf(`<system-reminder>\nBe quick.\n</system-reminder>\n${words}`)).toEqual(heardOf(words));
+});
+
 test('words of other people give no verdict', () => {
+  expect(heardOf('【系统提示】上下文已压缩。不要列表,谢谢。').vote).toBe(0);
   expect(heardOf('<system-reminder>No bullet points, please.</system-reminder>').vote).toBe(0);
   expect(heardOf('Summarise this review:\n\nNo bullet points, please. Terrible answer.').vote).toBe(0);
   expect(listen({ messages: [user('a')], next: [assistant('No bullet points, please.')] }, ear).vote).toBe(0);

@@ -1,7 +1,7 @@
 import { contentText } from '../../../../shared/chat/message.ts';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
 import { hearWords } from '../../ear/hear-words.ts';
-import { holdsEditBlock, isOfMachine, opensWithSystemMark } from '../../ear/machine.ts';
+import { holdsEditBlock, isOfMachine, opensWithLabel } from '../../ear/machine.ts';
 import type { Heard } from '../../ear/model.ts';
 import type { OpenEar } from '../../ear/open-ear.ts';
 import { hintHeard, verdictOfEar, wishesHeard } from '../../ear/verdict.ts';
@@ -28,7 +28,7 @@ export function listen(turn: Turn, ear: OpenEar): Signals {
   const nextTexts = bounded.next
     .filter(({ role }) => role === 'user')
     .map(({ content }) => contentText(content));
-  if (isOfMachine(words) || nextTexts.some((text) => holdsEditBlock(text) || opensWithSystemMark(text)))
+  if (isOfMachine(words) || nextTexts.some((text) => holdsEditBlock(text) || opensWithLabel(text)))
     return { vote: 0, text: 'ear: as a program writes' };
   const evidence = lexicalEvidence(words);
   const answer = contentText(bounded.answer?.content).trimEnd();
