@@ -44,7 +44,7 @@ A flag overrides an environment variable, which overrides the default. Each serv
 | either | \`CLAWLOOP_JUDGE_VOTES=5\` |
 
 Under \`clawloop up\` these flags have no prefix: those of all services, \`--port\`, \`--host\`, \`--context\`, \`--system-budget\`, \`--api-key\` and \`--api-key-file\` of serving,
-those of a queue (\`--queue\`, \`--redis-url\`, ...), which go to serving, judge and trainer, and those of a bucket (\`--checkpoints\`, \`--s3-...\`), which go to serving and trainer, and those of [\`up\` itself](#clawloop-up). Every command takes
+those of the queue (\`--queue\`, \`--redis-url\`, ...), of a training server (\`--training-...\`) and of a bucket (\`--checkpoints\`, \`--s3-...\`), each for the services that need them, and those of [\`up\` itself](#clawloop-up). Every command takes
 \`--data-folder\`, \`--adapters\`, \`--log\`, \`--checkpoints\` and the \`--kafka-...\` and \`--s3-...\` flags.
 
 ## Exit codes
