@@ -99,6 +99,11 @@ export type SubmitSettings = {
   readonly wishPatience?: number;
   /** Samples take earlier wishes of their person. Absent (logs of earlier programs): they do not. */
   readonly standingWishes?: boolean;
+  /**
+   * least share of the base in the teacher while stated wishes keep contradicting earlier ones; absent (logs of earlier
+   * programs): contradictions are not counted. Requires `wishPatience`.
+   */
+  readonly conflictAnchor?: number;
   /** Verdicts roll a version back. Absent (logs of earlier programs): they do not. */
   readonly watch?: WatchSettings;
   /** Used while a candidate is on canary. Absent (logs of earlier programs): the defaults of the settings. */

@@ -15,6 +15,7 @@ test('settings that are not configured follow from the model', () => {
     most: 8 * nano.batchSize,
     wishPatience: 12,
     standingWishes: true,
+    conflictAnchor: 0.5,
     maxStaleness: nano.maxStaleness,
     share: 0.5,
     training: nano.settings,

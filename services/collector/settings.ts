@@ -41,6 +41,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     ...defined({
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
+      conflictAnchor: config.conflictAnchor === 0 ? undefined : config.conflictAnchor,
       watch: config.autoRollback ? watchSettings(config) : undefined,
       canary: training.canaryShare > 0 ? canarySettings(config) : undefined,
     }),

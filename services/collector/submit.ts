@@ -11,6 +11,7 @@ import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { countForCanary, decideCanary } from './canary.ts';
 import { type ComingSamples, comingAfter, comingStill } from './coming-samples.ts';
+import { anchoredInConflict } from './conflict.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
@@ -125,7 +126,11 @@ function addSample(
   noteArrived(draft, sampleId);
   const learnsFromHints = trainingOf(settings, event.subject).method === 'opd';
   const patience = learnsFromHints ? undefined : settings.wishPatience;
-  const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
+  const { inPool, left, emit } = takeWishes(draft, event, {
+    patience,
+    stand: settings.standingWishes,
+    countsConflicts: settings.conflictAnchor !== undefined,
+  });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
     return { row: { ...row, eligible: row.eligible - left }, emit };
@@ -230,7 +235,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
     ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
-    settings: trainingOf(settings, adapter),
+    settings: anchoredInConflict(draft, trainingOf(settings, adapter), settings.conflictAnchor),
     seed: batchSeed(adapter, view.n + 1),
   });
   const leaving = [...batch, ...overtaken];

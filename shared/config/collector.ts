@@ -69,6 +69,14 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'samples also teach earlier wishes of the same access key that still stand; with wishPatience 0 none do',
     ),
+  conflictAnchor: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'least teacherAnchor of a batch while stated wishes keep contradicting earlier ones, three times in 24 verdicts; 0: no effect, and with wishPatience 0 none',
+    ),
   autoRollback: z
     .boolean()
     .default(true)

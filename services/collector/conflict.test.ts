@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { BatchRequested } from '../../shared/events/batch-requested.ts';
+import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
+import { hintOf, type WishKind } from '../../shared/wishes/wishes.ts';
+import type { SubmitSettings } from './fold-settings.ts';
+import { submit } from './submit.ts';
+import { sampleReady, timeAt } from './testing/events.ts';
+import { runFold } from './testing/run-fold.ts';
+
+const { settings: training } = defaultTrainingSettings('claw-nano');
+const settings: SubmitSettings = {
+  size: 100,
+  maxStaleness: 4,
+  training,
+  wishPatience: 100,
+  conflictAnchor: 0.5,
+};
+
+type More = Partial<SampleReady['data']>;
+type Said = readonly [WishKind | 'praise', More?];
+
+/** The teacher's anchor in a batch that is formed after these verdicts. */
+function anchorAfter(said: readonly Said[], changes: Partial<SubmitSettings> = {}): number {
+  const events = said.map(([wish, more = {}], index) =>
+    sampleReady(`t${index}`, 's', 0, {
+      key: 'k',
+      ...(wish === 'praise' ? { verdict: 1 } : { verdict: -1, hints: [hintOf([wish])] }),
+      ...more,
+    }),
+  );
+  const requested = BatchRequested.create({
+    id: 'requested',
+    source: 'test',
+    time: timeAt(1),
+    data: { adapter: 'default', after: 0, reason: 'operator' },
+  });
+  const { emitted } = runFold(submit, [...events, requested], { ...settings, ...changes });
+  const batch = emitted.find(({ type }) => type === 'batch.submitted') as BatchSubmitted;
+  return batch.data.settings.teacherAnchor!;
+}
+
+const flips = (count: number, more: More = {}): readonly Said[] =>
+  Array.from({ length: count + 1 }, (_, index): Said => [index % 2 === 0 ? 'list' : 'one-sentence', more]);
+const praise = (count: number): readonly Said[] => Array.from({ length: count }, (): Said => ['praise']);
+
+test('three contradictions among the latest verdicts anchor the teacher more strongly', () => {
+  expect(anchorAfter(flips(2))).toBe(training.teacherAnchor);
+  expect(anchorAfter(flips(3))).toBe(0.5);
+  // of 24 verdicts, the first statement contradicts nothing
+  expect(anchorAfter([...flips(3), ...praise(21)])).toBe(0.5);
+  expect(anchorAfter([...flips(3), ...praise(22)])).toBe(training.teacherAnchor);
+});
+
+test('people who contradict each other are in conflict, too', () => {
+  const other: More = { key: 'another' };
+  expect(anchorAfter([['list'], ['no-list', other], ['list'], ['no-list', other]])).toBe(0.5);
+});
+
+test('only what people say contradicts', () => {
+  expect(anchorAfter([['list'], ['shorter'], ['no-greeting'], ['list'], ['no-emoji']])).toBe(
+    training.teacherAnchor,
+  );
+  expect(anchorAfter(flips(5, { inferred: true }))).toBe(training.teacherAnchor);
+  expect(anchorAfter(flips(5, { source: 'reward' }))).toBe(training.teacherAnchor);
+});
+
+test('a stronger anchor of the settings stays, and without the setting nothing is counted', () => {
+  expect(anchorAfter(flips(5), { training: { ...training, teacherAnchor: 0.8 } })).toBe(0.8);
+  const { conflictAnchor: _, ...earlier } = settings;
+  const { rows } = runFold(submit, [sampleReady('a', 's', 0, { hints: ['A list, please.'] })], earlier);
+  expect([...rows.get('default')!.entries('conflict/')]).toEqual([]);
+});

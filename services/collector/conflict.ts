@@ -1,0 +1,55 @@
+import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { TrainingSettings } from '../../shared/events/training-settings.ts';
+import type { Draft } from '../../shared/log/rows.ts';
+import { contradict } from '../../shared/wishes/wish-id.ts';
+
+/** `conflict/now`: whether the people of an adapter keep asking for the opposite of what was asked before. */
+type ConflictRow = {
+  /** the latest wishes that do not contradict each other, of all people */
+  readonly wishes: readonly string[];
+  /** the latest samples, oldest first: `!` stated a wish that contradicts an earlier one, `.` did not */
+  readonly course: string;
+};
+
+const emptyRow: ConflictRow = { wishes: [], course: '' };
+
+/** Samples that are remembered. A person who changes their mind now and then contradicts themselves once in them. */
+const REMEMBERED = 24;
+/** Contradictions among them from which on wishes are in conflict. */
+const IN_CONFLICT = 3;
+/** Most wishes that are remembered. */
+const MOST_WISHES = 24;
+
+/** @param named ids of the wishes that the sample states */
+export function noteConflict(draft: Draft, { data }: SampleReady, named: readonly string[]): void {
+  if (data.source === 'reward' || data.advantage !== undefined || data.soft) return;
+  if (data.verdict === 0 && named.length === 0) return;
+  const table = draft.table<ConflictRow>('conflict');
+  const { wishes, course } = table.get('now') ?? emptyRow;
+  // An inferred wish was not stated, and contradicts nothing.
+  const stated = data.inferred ? [] : named;
+  const kept = wishes.filter(
+    (earlier) => !stated.includes(earlier) && !stated.some((wish) => contradict(wish, earlier)),
+  );
+  const contradicts = wishes.some((earlier) => stated.some((wish) => contradict(wish, earlier)));
+  table.set('now', {
+    wishes: [...kept, ...stated].slice(-MOST_WISHES),
+    course: `${course}${contradicts ? '!' : '.'}`.slice(-REMEMBERED),
+  });
+}
+
+/**
+ * While wishes are in conflict, the base has at least this share in the teacher. Nobody is ever satisfied then, so every
+ * answer is corrected, and lessons that overshoot cost answers their subject.
+ */
+export function anchoredInConflict(
+  draft: Draft,
+  training: TrainingSettings,
+  conflictAnchor: number | undefined,
+): TrainingSettings {
+  const { course } = draft.table<ConflictRow>('conflict').get('now') ?? emptyRow;
+  const isInConflict = course.split('!').length - 1 >= IN_CONFLICT;
+  if (conflictAnchor === undefined || !isInConflict || conflictAnchor <= training.teacherAnchor)
+    return training;
+  return { ...training, teacherAnchor: conflictAnchor };
+}
