@@ -4,7 +4,6 @@
 // current session. --set learningRate=2e-2 tries other settings of the collector, with --quick.
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { assembleSettings, submitSettings } from '../../services/collector/settings.ts';
 import { earDigest } from '../../services/judge/ear/open-ear.ts';
 import { readCard } from '../../services/judge/ear/read-ear.ts';
@@ -17,6 +16,7 @@ import { CLAW_NANO } from '../../shared/policy/model/model-folder.ts';
 import { addJsonLine, readJsonLines } from '../bench/json-lines.ts';
 import { openLearningModel } from '../bench/learning/model.ts';
 import { createProgress } from '../bench/learning/progress.ts';
+import { readFlags } from '../bench/read-flags.ts';
 import { listOf as list, settingsOf } from '../bench/set-flags.ts';
 import { writeTables } from '../bench/write-tables.ts';
 import { httpWorld } from './http-world.ts';
@@ -30,21 +30,24 @@ import type { OpenWorld } from './world.ts';
 const REVISION = 3;
 const everybody = people.map(({ name }) => name);
 
-const { values } = parseArgs({
-  options: {
-    people: { type: 'string', default: '' },
-    seeds: { type: 'string', default: '1' },
-    sessions: { type: 'string', default: '30' },
-    answers: { type: 'string', default: '128' },
-    quick: { type: 'boolean', default: false },
-    controls: { type: 'string', default: 'yes' },
-    backend: { type: 'string', default: 'auto' },
-    set: { type: 'string', default: '' },
-    results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
-    'write-docs': { type: 'boolean', default: false },
-    'report-only': { type: 'boolean', default: false },
+const { values } = readFlags(
+  'npm run bench:people -- ...: scripted people, each with a control that does not learn',
+  {
+    options: {
+      people: { type: 'string', default: '' },
+      seeds: { type: 'string', default: '1' },
+      sessions: { type: 'string', default: '30' },
+      answers: { type: 'string', default: '128' },
+      quick: { type: 'boolean', default: false },
+      controls: { type: 'string', default: 'yes' },
+      backend: { type: 'string', default: 'auto' },
+      set: { type: 'string', default: '' },
+      results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
+      'write-docs': { type: 'boolean', default: false },
+      'report-only': { type: 'boolean', default: false },
+    },
   },
-});
+);
 const settings = settingsOf(values.set);
 const chosen = values.people === '' ? everybody : list(values.people);
 const unknown = chosen.filter((name) => !everybody.includes(name));

@@ -3,8 +3,8 @@
 // learningRate=2e-2,klCoefficient=0.2 tries other settings: then also give --results and --docs.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { BackendChoice } from '../../../shared/policy/executors/backend.ts';
+import { readFlags } from '../read-flags.ts';
 import { listOf as list, settingsOf } from '../set-flags.ts';
 import { type CellKey, runCell, wholeLengths } from './cell.ts';
 import { drawCurves } from './curves.ts';
@@ -21,18 +21,21 @@ const methods: readonly Method[] = ['combine', 'binary', 'opd', 'none'];
 /** answers that measure the prior */
 const PRIOR_ANSWERS = 512;
 
-const { values } = parseArgs({
-  options: {
-    methods: { type: 'string', default: methods.join(',') },
-    tastes: { type: 'string', default: tastes.map(({ name }) => name).join(',') },
-    seeds: { type: 'string', default: '1,2,3,4,5' },
-    backend: { type: 'string', default: 'auto' },
-    results: { type: 'string', default: here('results.jsonl') },
-    docs: { type: 'string', default: here('../../../docs/understand') },
-    set: { type: 'string', default: '' },
-    'report-only': { type: 'boolean', default: false },
+const { values } = readFlags(
+  'npm run bench:learning -- ...: learning curves of every method, taste and seed',
+  {
+    options: {
+      methods: { type: 'string', default: methods.join(',') },
+      tastes: { type: 'string', default: tastes.map(({ name }) => name).join(',') },
+      seeds: { type: 'string', default: '1,2,3,4,5' },
+      backend: { type: 'string', default: 'auto' },
+      results: { type: 'string', default: here('results.jsonl') },
+      docs: { type: 'string', default: here('../../../docs/understand') },
+      set: { type: 'string', default: '' },
+      'report-only': { type: 'boolean', default: false },
+    },
   },
-});
+);
 const settings = settingsOf(values.set);
 const protocol = protocolOf(wholeLengths, settings);
 const lines = async () => (await readLines(values.results)).filter((line) => line.protocol === protocol);

@@ -4,7 +4,6 @@
 // runs are not repeated; Ctrl-C ends the run after the current session.
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { assembleSettings, submitSettings } from '../../../services/collector/settings.ts';
 import { createJudge } from '../../../services/judge/judges/judges.ts';
 import { CollectorConfig } from '../../../shared/config/collector.ts';
@@ -16,6 +15,7 @@ import { bareList, matterOfFact } from '../../people/tastes.ts';
 import { addJsonLine, readJsonLines } from '../json-lines.ts';
 import { openLearningModel } from '../learning/model.ts';
 import { createProgress } from '../learning/progress.ts';
+import { readFlags } from '../read-flags.ts';
 import { listOf } from '../set-flags.ts';
 import { writeTables } from '../write-tables.ts';
 import { rollbackTables } from './report.ts';
@@ -25,16 +25,19 @@ import { type BadOutcome, type GoodOutcome, type Lengths, runBad, runGood } from
 const REVISION = 2;
 const lengths: Lengths = { before: 10, between: 2, patience: 10, good: 12 };
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1' },
-    cases: { type: 'string', default: 'bad,good' },
-    backend: { type: 'string', default: 'auto' },
-    results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
-    'write-docs': { type: 'boolean', default: false },
-    'report-only': { type: 'boolean', default: false },
+const { values } = readFlags(
+  'npm run bench:rollback -- ...: which bad candidates the gate stops, and which the verdicts roll back',
+  {
+    options: {
+      seeds: { type: 'string', default: '1' },
+      cases: { type: 'string', default: 'bad,good' },
+      backend: { type: 'string', default: 'auto' },
+      results: { type: 'string', default: fileURLToPath(new URL('results.jsonl', import.meta.url)) },
+      'write-docs': { type: 'boolean', default: false },
+      'report-only': { type: 'boolean', default: false },
+    },
   },
-});
+);
 const seeds = listOf(values.seeds).map(Number);
 
 const named = (name: string): Person => people.find((person) => person.name === name)!;

@@ -7,6 +7,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { CLAW_NANO, modelFolder } from '../../../shared/policy/model/model-folder.ts';
+import { readFlags } from '../read-flags.ts';
 import { calls } from './calls.ts';
 import type { Experiment } from './experiment.ts';
 import { drawLearning } from './plot.ts';
@@ -16,18 +17,21 @@ import { runSeed, type SeedReport } from './run-seed.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seeds: { type: 'string', default: '1,2,3,4,5' },
-    rounds: { type: 'string', default: '5' },
-    questions: { type: 'string', default: '40' },
-    n: { type: 'string', default: '8' },
-    results: { type: 'string' },
-    docs: { type: 'string' },
-    'report-only': { type: 'boolean', default: false },
+const { values, positionals } = readFlags(
+  'npm run bench:routing -- ... or bench:calls -- ...: claw-nano learns to use tools',
+  {
+    allowPositionals: true,
+    options: {
+      seeds: { type: 'string', default: '1,2,3,4,5' },
+      rounds: { type: 'string', default: '5' },
+      questions: { type: 'string', default: '40' },
+      n: { type: 'string', default: '8' },
+      results: { type: 'string' },
+      docs: { type: 'string' },
+      'report-only': { type: 'boolean', default: false },
+    },
   },
-});
+);
 const [name] = positionals;
 if (name !== 'routing' && name !== 'calls') throw new Error('the experiment must be `routing` or `calls`');
 const experiment: Experiment = name === 'routing' ? routing : calls;

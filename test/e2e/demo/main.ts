@@ -2,7 +2,7 @@
 // without. --brokers: on a separate Kafka and Redis instead of the embedded log.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readFlags } from '../../bench/read-flags.ts';
 import { startBrokers } from './brokers.ts';
 import { drawCurve } from './curve.ts';
 import { HELD_OUT_PROMPTS } from './evaluate.ts';
@@ -10,7 +10,7 @@ import type { Latency } from './latency.ts';
 import { runSeed, type SeedReport } from './run-seed.ts';
 import { judgeRun } from './verdict.ts';
 
-const { values } = parseArgs({
+const { values } = readFlags('npm run demo -- ...: a person with a taste, with learning and without', {
   options: {
     seeds: { type: 'string', default: '1' },
     'first-seed': { type: 'string', default: '1' },
