@@ -25,7 +25,7 @@ export type PersonReport = RunKey & {
   /** the minimum of the evaluations during the run, one every `LOOK_EVERY` sessions */
   readonly leastOnTopic: number;
   readonly leastDistinct: number;
-  /** looks with `AGAIN` times as many, and other, answers: of the start, and of each version whose look was `LESS` or more under the start */
+  /** looks with `AGAIN` times as many, and other, answers: of the start, and of each version whose look was `LESS` or more under it */
   readonly again: {
     readonly looks: number;
     readonly start: number;
@@ -74,13 +74,12 @@ export async function runPerson(
     hearing.on(event);
   });
   try {
-    const { look, lookAgain, found } = createLooks((of, count) => stateOf(world, person, of, count), {
+    const { begin, look, found } = createLooks((of, count) => stateOf(world, person, of, count), {
       seed,
       answers,
       served: world.served,
     });
-    const start = await look();
-    const startAgain = await lookAgain();
+    const { start, startAgain } = await begin();
     const steeredAtStart = await steered(world, seed);
     const firstMet: boolean[] = [];
     for (let session = 1; session <= sessions; session++) {
@@ -134,17 +133,23 @@ function createLooks(
   const looks = new Map<number, State>();
   const again: State[] = [];
   const lookAgain = () => stateWith(`${seed}/again`, AGAIN * answers);
+  /** the larger look at the start, which varies less */
+  let base = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<State> => {
     const version = served();
     const known = looks.get(version);
     if (known !== undefined) return known;
     const state = await stateWith(seed, answers);
-    const [first = state] = looks.values();
     looks.set(version, state);
-    if (state.onTopic <= first.onTopic - LESS) again.push(await lookAgain());
+    if (state.onTopic <= base - LESS) again.push(await lookAgain());
     return state;
   };
-  return { look, lookAgain, found: () => ({ states: [...looks.values()], again }) };
+  const begin = async () => {
+    const [start, startAgain] = [await look(), await lookAgain()];
+    base = startAgain.onTopic;
+    return { start, startAgain };
+  };
+  return { begin, look, found: () => ({ states: [...looks.values()], again }) };
 }
 
 /** Ctrl-C may have ended the services too; then nothing settles. */
