@@ -62,6 +62,9 @@ test('only what people say contradicts', () => {
   expect(anchorAfter([['list'], ['shorter'], ['no-greeting'], ['list'], ['no-emoji']])).toBe(
     training.teacherAnchor,
   );
+  // Wishes of one complaint do not contradict each other, however often it is repeated.
+  const both: Said = ['list', { hints: [hintOf(['list', 'one-sentence'])] }];
+  expect(anchorAfter([both, both, both, both, both])).toBe(training.teacherAnchor);
   expect(anchorAfter(flips(5, { inferred: true }))).toBe(training.teacherAnchor);
   expect(anchorAfter(flips(5, { source: 'reward' }))).toBe(training.teacherAnchor);
 });

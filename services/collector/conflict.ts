@@ -2,10 +2,11 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
+import { namedWishes } from './wish-record.ts';
 
 /** `conflict/now`: whether the people of an adapter keep asking for the opposite of what was asked before. */
 type ConflictRow = {
-  /** the latest wishes that do not contradict each other, of all people */
+  /** the latest wishes of all people, without those that a later one contradicts */
   readonly wishes: readonly string[];
   /** the latest samples, oldest first: `!` stated a wish that contradicts an earlier one, `.` did not */
   readonly course: string;
@@ -20,21 +21,20 @@ const IN_CONFLICT = 3;
 /** Most wishes that are remembered. */
 const MOST_WISHES = 24;
 
-/** @param named ids of the wishes that the sample states */
-export function noteConflict(draft: Draft, { data }: SampleReady, named: readonly string[]): void {
-  if (data.source === 'reward' || data.advantage !== undefined || data.soft) return;
-  if (data.verdict === 0 && named.length === 0) return;
+/** Notes whether a sample states a wish that contradicts an earlier one. A sample without an opinion is not counted. */
+export function noteConflict(draft: Draft, { data }: SampleReady): void {
+  const named = namedWishes(data);
+  if (named === undefined) return;
   const table = draft.table<ConflictRow>('conflict');
   const { wishes, course } = table.get('now') ?? emptyRow;
   // An inferred wish was not stated, and contradicts nothing.
   const stated = data.inferred ? [] : named;
-  const kept = wishes.filter(
-    (earlier) => !stated.includes(earlier) && !stated.some((wish) => contradict(wish, earlier)),
-  );
-  const contradicts = wishes.some((earlier) => stated.some((wish) => contradict(wish, earlier)));
+  const earlier = wishes.filter((wish) => !stated.includes(wish));
+  const kept = earlier.filter((wish) => !stated.some((other) => contradict(other, wish)));
+  const mark = kept.length < earlier.length ? '!' : '.';
   table.set('now', {
     wishes: [...kept, ...stated].slice(-MOST_WISHES),
-    course: `${course}${contradicts ? '!' : '.'}`.slice(-REMEMBERED),
+    course: `${course}${mark}`.slice(-REMEMBERED),
   });
 }
 

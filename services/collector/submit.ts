@@ -11,7 +11,7 @@ import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { countForCanary, decideCanary } from './canary.ts';
 import { type ComingSamples, comingAfter, comingStill } from './coming-samples.ts';
-import { anchoredInConflict } from './conflict.ts';
+import { anchoredInConflict, noteConflict } from './conflict.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
@@ -126,11 +126,8 @@ function addSample(
   noteArrived(draft, sampleId);
   const learnsFromHints = trainingOf(settings, event.subject).method === 'opd';
   const patience = learnsFromHints ? undefined : settings.wishPatience;
-  const { inPool, left, emit } = takeWishes(draft, event, {
-    patience,
-    stand: settings.standingWishes,
-    countsConflicts: settings.conflictAnchor !== undefined,
-  });
+  if (patience !== undefined && settings.conflictAnchor !== undefined) noteConflict(draft, event);
+  const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
     return { row: { ...row, eligible: row.eligible - left }, emit };

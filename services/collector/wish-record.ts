@@ -64,12 +64,10 @@ const nothing: NotedWishes = { named: [], setAside: [], changes: [] };
  * long time without complaints. A wish replaces an earlier one that it contradicts.
  */
 export function noteWishes(draft: Draft, { data }: SampleReady, patience: number): NotedWishes {
-  // A reward does not come from a person and contains no wish.
-  if (data.source === 'reward' || data.advantage !== undefined || data.soft) return nothing;
+  const named = namedWishes(data);
+  if (named === undefined) return nothing;
   const table = draft.table<WishRow>('wishes');
   const key = encodeURIComponent(data.key ?? '');
-  const named = wishesOf(data);
-  if (named.length === 0 && data.verdict <= 0) return nothing;
   const changes: WishChange[] = [];
   const tracks = new Map(Object.entries(table.get(key) ?? {}));
   for (const [wish, track] of tracks) {
@@ -106,10 +104,14 @@ export function standingWishes(
 
 const emptyTrack: WishTrack = { corrections: 0, course: '', quiet: 0 };
 
-function wishesOf({ hints, verdict }: SampleReady['data']): readonly string[] {
+/** The wishes that a complaint contains; of praise, none. Undefined: the sample is no opinion of a person. */
+export function namedWishes(data: SampleReady['data']): readonly string[] | undefined {
+  const { hints, verdict, source, advantage, soft } = data;
+  // A reward does not come from a person and contains no wish.
+  if (source === 'reward' || advantage !== undefined || soft) return undefined;
   if (verdict > 0) return [];
   const named = [...new Set(hints.flatMap(wishIdsOf))];
-  return named.length > 0 ? named : verdict < 0 ? [NO_WISH] : [];
+  return named.length > 0 ? named : verdict < 0 ? [NO_WISH] : undefined;
 }
 
 /** A verdict that does not name the wish: praise counts for every wish of the person. */

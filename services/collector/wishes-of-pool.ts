@@ -8,7 +8,6 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
-import { noteConflict } from './conflict.ts';
 import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
@@ -33,16 +32,10 @@ export function takeWishes(
   {
     patience,
     stand = false,
-    countsConflicts = false,
-  }: {
-    readonly patience: number | undefined;
-    readonly stand?: boolean | undefined;
-    readonly countsConflicts?: boolean;
-  },
+  }: { readonly patience: number | undefined; readonly stand?: boolean | undefined },
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, emit: [] };
   const noted = noteWishes(draft, event, patience);
-  if (countsConflicts) noteConflict(draft, event, noted.named);
   // An inferred wish contradicts nothing.
   const older = event.data.inferred ? [] : dropContradicted(draft, event, noted.named);
   const emit = [...noted.changes.map((change) => wishEvent(event, change)), ...older];

@@ -12,7 +12,7 @@ type Parsed<Flags extends Options> = {
   readonly positionals: readonly string[];
 };
 
-export type FlagsRead<Flags extends Options> =
+type FlagsRead<Flags extends Options> =
   | { readonly kind: 'read'; readonly parsed: Parsed<Flags> }
   /** the text to print, and the exit code */
   | { readonly kind: 'ends'; readonly text: string; readonly code: 0 | 2 };
