@@ -51,8 +51,10 @@ const { values } = readFlags(
 const settings = settingsOf(values.set);
 const chosen = values.people === '' ? everybody : list(values.people);
 const unknown = chosen.filter((name) => !everybody.includes(name));
-if (unknown.length > 0)
-  throw new Error(`there is no ${unknown.join(', ')}; there are: ${everybody.join(', ')}`);
+if (unknown.length > 0) {
+  console.error(`there is no ${unknown.join(', ')}; there are: ${everybody.join(', ')}`);
+  process.exit(2);
+}
 
 const [sessions, answers] = [Number(values.sessions), Number(values.answers)];
 const through = values.quick ? 'process' : 'http';
