@@ -52,6 +52,7 @@ const gateRows = (): readonly string[] => [
   row('gate: largest mean KL to the parent, nats per token', ({ settings }) => settings.gateMeanKl),
   row('gate: largest mean KL to the base, nats per token', ({ settings }) => settings.gateBaseKl ?? 'none'),
   row('gate: smallest part of a step that is taken', ({ settings }) => `1/${1 / settings.gateLeastScale}`),
+  row('gate: largest rise of absurd answers', ({ settings }) => settings.gateAbsurd ?? 'none'),
   row(
     'gate: largest loss of content, collapse, steerability',
     ({ settings: { gateContent, gateCollapse, gateSteerability } }) =>

@@ -13,6 +13,21 @@ import { loadSpeech } from './speech.ts';
 
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.4 };
 
+/** The adapter with uniform noise of this width in B. */
+function withNoise(fresh: TrainedWeights, width: number): TrainedWeights {
+  const random = createRandom('broken');
+  const noise = () => width * (random() - 0.5);
+  return {
+    ...fresh,
+    tensors: new Map(
+      [...fresh.tensors].map(([name, { shape, values }]) => [
+        name,
+        { shape, values: name.includes('lora_B') ? values.map(noise) : values },
+      ]),
+    ),
+  };
+}
+
 test("claw-nano: the gate accepts the base's answers and refuses those of a broken version", async () => {
   const folder = modelFolder('claw-nano');
   const executor = await openBackend('wasm');
@@ -30,38 +45,46 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
   expect(base.content).toBeGreaterThan(0.95);
   expect(base.steered).toBeGreaterThan(0.6);
   expect(base.absurd).toBeLessThan(0.01);
+  expect(base).not.toHaveProperty('absurdAnswers');
   expect(answerFigures(engine, voice, undefined)).toEqual(base);
+  expect(answerFigures(engine, voice, undefined, { asksWidely: true })).toEqual({
+    ...base,
+    absurdAnswers: 0,
+  });
 
   const fresh = engine.createAdapter({ training: 'lora', rank: 8, alpha: 16, seed: 1 });
-  const random = createRandom('broken');
-  const broken: TrainedWeights = {
-    ...fresh,
-    tensors: new Map(
-      [...fresh.tensors].map(([name, { shape, values }]) => [
-        name,
-        { shape, values: name.includes('lora_B') ? values.map(() => random() - 0.5) : values },
-      ]),
-    ),
-  };
+  const broken = withNoise(fresh, 1);
   const tensors = executor.tensorCount();
   const figures = answerFigures(engine, voice, broken);
   expect(executor.tensorCount()).toBe(tensors);
   expect(answerRefusal(base, base, () => base, tolerances)).toBeUndefined();
   expect(answerRefusal(figures, base, () => base, tolerances)).toMatchObject({ passed: false });
 
+  // Less noise spoils the answers to a few topics, which a dozen requests do not show.
+  const spoiled = answerFigures(engine, voice, withNoise(fresh, 0.6), { asksWidely: true });
+  const wideBase = { ...base, absurdAnswers: 0 };
+  expect(answerRefusal(spoiled, wideBase, () => wideBase, tolerances)).toBeUndefined();
+  expect(answerRefusal(spoiled, wideBase, () => wideBase, { gateAbsurd: 0.01 })).toMatchObject({
+    passed: false,
+    reason: 'content',
+    figures: { absurdAnswers: spoiled.absurdAnswers },
+  });
+
   const requests = ['What do I pack for a ski holiday?', 'What does a cat need?', 'How do I tidy a desk?'];
   const prompts = [...requests, 'What do I buy for a chocolate cake?'].map((one) =>
     requestPrompt(engine, one),
   );
-  const ownBase = answerFigures(engine, voice, undefined, prompts);
+  const ownBase = answerFigures(engine, voice, undefined, { ownPrompts: prompts });
   expect(ownBase.ownContent).toBeGreaterThan(0.9);
   // claw-nano declines all of these in the same words, which fit each of them
   const foreign = ['Explain quantum tunnelling.', 'Fix my SQL query.', 'Who rules Peru?', 'Prove Fermat.'];
   const declined = foreign.map((one) => requestPrompt(engine, one));
-  expect(answerFigures(engine, voice, undefined, declined).ownContent).toBeLessThan(0.6);
+  expect(answerFigures(engine, voice, undefined, { ownPrompts: declined }).ownContent).toBeLessThan(0.6);
   // three of these four prompts belong to one conversation, so they cannot be told apart by their subject
   const conversation = [prompts[0]!, [...prompts[0]!, 5], [...prompts[0]!, 5, 6], prompts[1]!];
-  expect(answerFigures(engine, voice, undefined, conversation)).not.toHaveProperty('ownContent');
+  expect(answerFigures(engine, voice, undefined, { ownPrompts: conversation })).not.toHaveProperty(
+    'ownContent',
+  );
   policy.dispose();
 });
 

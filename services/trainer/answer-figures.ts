@@ -38,6 +38,8 @@ export type AnswerFigures = {
   readonly absurd: number;
   /** share of answers that meet a wish stated in the request */
   readonly steered: number;
+  /** share of answers to the wide requests with a token, among the first few, that is absurd to the base; absent: not asked */
+  readonly absurdAnswers?: number;
 };
 
 /** Tokens per answer. Its subject shows at the beginning, and its form even sooner. */
@@ -77,20 +79,29 @@ type ShippedFigures = { readonly spoken: readonly MeasuredAnswer[] } & Pick<
   'content' | 'steered'
 >;
 
+/** Tokens of an answer to a wide request: nine in ten absurd answers of claw-nano are so from their first token. */
+const WIDE_TOKENS = 16;
+
 const baseFigures = new WeakMap<LearningEngine, ShippedFigures>();
+
+type AskedBesides = {
+  /** prompts of the person */
+  readonly ownPrompts?: readonly (readonly number[])[];
+  /** whether the wide requests are asked, too */
+  readonly asksWidely?: boolean;
+};
 
 /**
  * Figures of a version. The same engine, version and requests give the same figures. The base's answers to the
  * shipped requests do not change, so they are computed once per engine.
  *
  * @param adapter undefined: the base
- * @param ownPrompts prompts of the person, in addition to the shipped requests
  */
 export function answerFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
-  ownPrompts: readonly (readonly number[])[] = [],
+  { ownPrompts = [], asksWidely = false }: AskedBesides = {},
 ): AnswerFigures {
   const known = adapter === undefined ? baseFigures.get(engine) : undefined;
   const { spoken, content, steered } = known ?? shippedFigures(engine, voice, adapter);
@@ -111,7 +122,21 @@ export function answerFigures(
     content,
     ...defined({ ownContent: ownContent(engine, ownPrompts, answers, own) }),
     steered,
+    ...(asksWidely && { absurdAnswers: absurdAnswers(engine, voice, adapter) }),
   };
+}
+
+const absurdOfBase = new WeakMap<LearningEngine, number>();
+
+function absurdAnswers(engine: LearningEngine, voice: Voice, adapter: TrainedWeights | undefined): number {
+  const known = adapter === undefined ? absurdOfBase.get(engine) : undefined;
+  if (known !== undefined) return known;
+  const prompts = voice.wideRequests.map((content) => requestPrompt(engine, content));
+  const answers = voice.sample(adapter, { prompts, seed: 'wide', tokens: WIDE_TOKENS });
+  const byBase = scoreAnswers(engine, undefined, prompts, answers);
+  const share = mean(byBase.map((logProbs) => Number(logProbs.some((logProb) => logProb < ABSURD))));
+  if (adapter === undefined) absurdOfBase.set(engine, share);
+  return share;
 }
 
 /** Whether the model's template accepts a single user message, and the context has room for an answer. */

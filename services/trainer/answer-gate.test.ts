@@ -21,8 +21,9 @@ const base: AnswerFigures = {
   ownContent: 0.9,
   absurd: 0,
   steered: 0.7,
+  absurdAnswers: 0.02,
 };
-const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.3 };
+const tolerances = { gateContent: 0.1, gateAbsurd: 0.01, gateCollapse: 0.2, gateSteerability: 0.3 };
 const refusalOf = (changes: Partial<AnswerFigures>, parent: Partial<AnswerFigures> = {}, by = tolerances) =>
   answerRefusal({ ...base, ...changes }, base, () => ({ ...base, ...parent }), by);
 
@@ -38,6 +39,7 @@ test("answers as good as the base's, or slightly worse, pass", () => {
       ownContent: 0.75,
       absurd: 0.04,
       steered: 0.5,
+      absurdAnswers: 0.03,
     }),
   ).toBeUndefined();
 });
@@ -52,6 +54,7 @@ test.each([
   ['another subject', { content: 0.6 }, 'content'],
   ["another subject for the person's own prompts", { ownContent: 0.6 }, 'content'],
   ['words that are none', { absurd: 0.2 }, 'content'],
+  ['nonsense on some topics', { absurdAnswers: 0.04 }, 'content'],
   ['deaf to wishes', { steered: 0.1 }, 'steerability'],
 ] as const)('%s is refused with its figures', (_, changes, reason) => {
   const refused = refusalOf(changes);
@@ -64,7 +67,7 @@ test('bad but improving figures pass; unconfigured figures are not checked', () 
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.3 })).toBeUndefined();
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.4 })).toMatchObject({ reason: 'collapse' });
   expect(refusalOf({ absurd: 0.2 }, { absurd: 0.3 })).toBeUndefined();
-  const wide = { gateContent: 1, gateCollapse: 1, gateSteerability: 1 };
+  const wide = { gateContent: 1, gateAbsurd: 1, gateCollapse: 1, gateSteerability: 1 };
   expect(
     refusalOf({ distinct: 0.1, ended: 0, content: 0, absurd: 0.4, steered: 0 }, {}, wide),
   ).toBeUndefined();
@@ -93,6 +96,7 @@ const speaking: LearningEngine = {
   writePrompt: ({ messages }) => [1 + (JSON.stringify(messages).length % 3)],
   speech: {
     gateRequests: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
+    wideRequests: [],
     rehearsed: ['a'],
     read: (ids) => ids.join(' '),
     sample: (file, { prompts, seed, tokens }) =>

@@ -3,7 +3,10 @@ import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
 import type { AnswerFigures } from './answer-figures.ts';
 
 /** By how much answers may be worse than the base's; undefined: not checked. */
-export type Tolerances = Pick<TrainingSettings, 'gateContent' | 'gateCollapse' | 'gateSteerability'>;
+export type Tolerances = Pick<
+  TrainingSettings,
+  'gateContent' | 'gateAbsurd' | 'gateCollapse' | 'gateSteerability'
+>;
 
 type Refusal = Extract<GateResult, { passed: false }>;
 type Figure = keyof AnswerFigures;
@@ -25,8 +28,13 @@ const ENTROPY_FACTOR = 5;
 /** Tokens below which an answer is empty of content. */
 const SHORTEST = 3;
 
-export const checksAnswers = ({ gateContent, gateCollapse, gateSteerability }: Tolerances): boolean =>
-  gateContent !== undefined || gateCollapse !== undefined || gateSteerability !== undefined;
+export const checksAnswers = ({
+  gateContent,
+  gateAbsurd,
+  gateCollapse,
+  gateSteerability,
+}: Tolerances): boolean =>
+  [gateContent, gateAbsurd, gateCollapse, gateSteerability].some((most) => most !== undefined);
 
 /**
  * Why a candidate's answers forbid serving it; undefined: they do not. A figure beyond its limit passes if the
@@ -59,7 +67,7 @@ export function answerRefusal(
 
 function boundsOf(
   base: AnswerFigures,
-  { gateContent, gateCollapse, gateSteerability }: Tolerances,
+  { gateContent, gateAbsurd, gateCollapse, gateSteerability }: Tolerances,
 ): readonly (readonly [Refusal['reason'], readonly Bound[]])[] {
   const below = (figure: Figure, limit: number): Bound => ({ figure, limit, side: 'below' });
   const above = (figure: Figure, limit: number): Bound => ({ figure, limit, side: 'above' });
@@ -92,6 +100,12 @@ function boundsOf(
           ],
     ],
     [
+      'content',
+      gateAbsurd === undefined || base.absurdAnswers === undefined
+        ? []
+        : [above('absurdAnswers', base.absurdAnswers + gateAbsurd)],
+    ],
+    [
       'steerability',
       gateSteerability === undefined ? [] : [below('steered', base.steered - gateSteerability)],
     ],
@@ -108,6 +122,7 @@ const names: Readonly<Record<Figure, string>> = {
   content: 'the probability that the base finds their request again',
   ownContent: 'the probability that the base finds their prompt again among the prompts of the person',
   absurd: 'the share of tokens that the base finds absurd',
+  absurdAnswers: 'the share with a token that the base finds absurd',
   steered: 'the share that meet a wish in the request',
 };
 

@@ -100,6 +100,7 @@ test('a known wish that the base reads as its opposite never teaches', async () 
     speech: {
       read: (ids) => (ids[0] === 9 ? '- a\n- b' : 'a and b'),
       gateRequests: ['one', 'two'],
+      wideRequests: [],
       rehearsed: [],
       sample: (_, { prompts }) =>
         prompts.map((prompt) => ({ ids: [prompt.at(-1)!], ended: true, temperature: 1 })),

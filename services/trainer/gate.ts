@@ -107,7 +107,11 @@ export function gate(engine: LearningEngine, stride: Stride, settings: GateSetti
   if (!passed.gate.passed || speech === undefined || !checksAnswers(settings)) return passed;
   if (!canAnswer(engine, speech.gateRequests)) return passed;
   const own = personPrompts(stride.sequences, engine, earlierPrompts(stride, engine));
-  const figuresOf = (adapter: TrainedWeights | undefined) => answerFigures(engine, speech, adapter, own);
+  const figuresOf = (adapter: TrainedWeights | undefined) =>
+    answerFigures(engine, speech, adapter, {
+      ownPrompts: own,
+      asksWidely: settings.gateAbsurd !== undefined,
+    });
   const [base, answers] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
   const refused = answerRefusal(answers, settings.rules < 3 ? withoutOwn(base) : base, parent, settings);

@@ -33,6 +33,7 @@ function speaking(speaks: Speaks) {
     speech: {
       read: textOf,
       gateRequests: requests,
+      wideRequests: [],
       rehearsed: [],
       sample: (_, { prompts }) => {
         sampled += 1;

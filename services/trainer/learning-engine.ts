@@ -25,7 +25,7 @@ export type LogProbGradient = {
 };
 
 /** How an engine answers requests. */
-export type Voice = Pick<Speech, 'read' | 'gateRequests' | 'rehearsed'> & {
+export type Voice = Pick<Speech, 'read' | 'gateRequests' | 'wideRequests' | 'rehearsed'> & {
   readonly sample: (adapter: TrainedWeights | undefined, request: SampleRequest) => readonly SampledAnswer[];
 };
 

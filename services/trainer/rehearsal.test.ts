@@ -15,6 +15,7 @@ const speaking: LearningEngine = {
   contextTokens: 256,
   speech: {
     gateRequests: ['a'],
+    wideRequests: [],
     rehearsed: ['a request', 'another request'],
     read: (ids) => ids.join(' '),
     sample: (file, { prompts, seed, tokens }) =>

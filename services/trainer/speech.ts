@@ -7,7 +7,7 @@ import {
 } from '../../shared/policy/decode/sampling.ts';
 import type { Adapter, Policy } from '../../shared/policy/model/policy.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
-import { gateRequests, rehearsedPrompts } from '../../shared/policy/text/gate-requests.ts';
+import { gateRequests, rehearsedPrompts, wideRequests } from '../../shared/policy/text/gate-requests.ts';
 import { loadTokenizer } from '../../shared/policy/text/tokenizer.ts';
 
 /** What a model needs besides its weights to answer. Sampling follows the model's generation config. */
@@ -17,6 +17,8 @@ export type Speech = {
   readonly read: (ids: readonly number[]) => string;
   /** requests whose answers the gate compares with those of the base */
   readonly gateRequests: readonly string[];
+  /** requests on everything that the model is known to know, at most one per topic */
+  readonly wideRequests: readonly string[];
   /** requests for rehearsal */
   readonly rehearsed: readonly string[];
 };
@@ -48,6 +50,7 @@ export async function loadSpeech(
     endIds: new Set(eosTokenIds),
     read: (ids) => tokenizer.decode(ids),
     gateRequests: gateRequests(folder),
+    wideRequests: wideRequests(folder),
     rehearsed: rehearsedPrompts(folder),
   };
 }

@@ -19,6 +19,7 @@ const speaking: LearningEngine = {
   speech: {
     read: ([first]) => (first === LIST ? '- rice\n- beans' : 'Rice and beans.'),
     gateRequests: ['one', 'two'],
+    wideRequests: [],
     rehearsed: [],
     sample: (_, { prompts }) =>
       prompts.map((prompt) => ({

@@ -157,6 +157,14 @@ export const trainingSettings = z.object({
     .describe(
       'how far the probability that the base matches an answer to its request may fall; the share of tokens that it finds absurd may rise by half of it; absent: not checked',
     ),
+  gateAbsurd: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe(
+      'how far the share of answers with a token that the base finds absurd may rise, among one short answer to each of many requests; absent: not checked',
+    ),
   gateCollapse: z
     .number()
     .min(0)

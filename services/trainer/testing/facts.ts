@@ -39,6 +39,7 @@ const {
   gateBaseKl: _,
   gateContent: __,
   gateCollapse: ___,
+  gateAbsurd: ____,
   ...defaults
 } = defaultTrainingSettings('another').settings;
 const plain = {

@@ -22,6 +22,13 @@ const trainingAsks: ReadonlyMap<string, readonly Ask[]> = new Map(
 /** A request in a wording that is not held out. Every topic is equally likely. */
 export const sampleAsk = (random: Random): Ask => pick(random, trainingAsks.get(pick(random, topics).id)!);
 
+/** One request on each topic, in wordings that are not held out. */
+export const asksOfEachTopic = (): readonly string[] =>
+  topics.map(({ id }, index) => {
+    const asks = trainingAsks.get(id)!;
+    return asks[index % asks.length]!.text;
+  });
+
 /** As people type: sometimes without capitals or without the final punctuation mark. */
 export function typedWish(random: Random, text: string): string {
   const cased = chance(random, 0.08) ? text.toLowerCase() : text;

@@ -1,3 +1,4 @@
+import { asksOfEachTopic } from '../../claw-nano/dialogues/ask.ts';
 import { CLAW_NANO, CLAW_NANO_TOOLS, modelFolder } from '../model/model-folder.ts';
 
 /**
@@ -76,6 +77,15 @@ const isOurs = (folder: string): boolean =>
 /** @param folder of the model */
 export const rehearsedPrompts = (folder: string): readonly string[] =>
   isOurs(folder) ? rehearsedByClawNano : rehearsedInGeneral;
+
+/**
+ * Requests on everything that the model knows, to which the gate looks for answers that the base finds absurd. Such
+ * answers come from a few topics at first, so that a dozen requests may miss all of them.
+ *
+ * @param folder of the model
+ */
+export const wideRequests = (folder: string): readonly string[] =>
+  isOurs(folder) ? asksOfEachTopic() : [...general, ...rehearsedInGeneral];
 
 /** @param folder of the model */
 export const gateRequests = (folder: string): readonly string[] => (isOurs(folder) ? ofClawNano : general);

@@ -159,6 +159,8 @@ const clawNano: AdapterDefaults = {
     baselineDecay: 0.5,
     gateMeanKl: 0.06,
     gateBaseKl: 0.12,
+    // one answer in 115 may be absurd, two may not
+    gateAbsurd: 0.01,
     rehearsal: 4,
     rehearsalBound: 0.03,
   },

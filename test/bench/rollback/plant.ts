@@ -118,6 +118,7 @@ async function taught(
     gateContent: _1,
     gateCollapse: _2,
     gateSteerability: _3,
+    gateAbsurd: _4,
     ...settings
   } = recordedTrainingSettings.parse(input.batch.settings);
   const batch = {
