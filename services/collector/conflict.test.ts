@@ -21,8 +21,11 @@ const settings: SubmitSettings = {
 type More = Partial<SampleReady['data']>;
 type Said = readonly [WishKind | 'praise', More?];
 
-/** The teacher's anchor in a batch that is formed after these verdicts. */
-function anchorAfter(said: readonly Said[], changes: Partial<SubmitSettings> = {}): number {
+/** The settings of a batch that is formed after these verdicts. */
+function settingsAfter(
+  said: readonly Said[],
+  changes: Partial<SubmitSettings> = {},
+): BatchSubmitted['data']['settings'] {
   const events = said.map(([wish, more = {}], index) =>
     sampleReady(`t${index}`, 's', 0, {
       key: 'k',
@@ -38,8 +41,10 @@ function anchorAfter(said: readonly Said[], changes: Partial<SubmitSettings> = {
   });
   const { emitted } = runFold(submit, [...events, requested], { ...settings, ...changes });
   const batch = emitted.find(({ type }) => type === 'batch.submitted') as BatchSubmitted;
-  return batch.data.settings.teacherAnchor!;
+  return batch.data.settings;
 }
+
+const anchorAfter = (...args: Parameters<typeof settingsAfter>) => settingsAfter(...args).teacherAnchor;
 
 const flips = (count: number, more: More = {}): readonly Said[] =>
   Array.from({ length: count + 1 }, (_, index): Said => [index % 2 === 0 ? 'list' : 'one-sentence', more]);
@@ -51,6 +56,14 @@ test('three contradictions among the latest verdicts anchor the teacher more str
   // of 24 verdicts, the first statement contradicts nothing
   expect(anchorAfter([...flips(3), ...praise(21)])).toBe(0.5);
   expect(anchorAfter([...flips(3), ...praise(22)])).toBe(training.teacherAnchor);
+});
+
+test('meanwhile the learning rate is lower', () => {
+  const rateAfter = (count: number, changes: Partial<SubmitSettings>) =>
+    settingsAfter(flips(count), changes).learningRate;
+  expect(rateAfter(2, { conflictRate: 0.5 })).toBe(training.learningRate);
+  expect(rateAfter(3, { conflictRate: 0.5 })).toBe(training.learningRate / 2);
+  expect(rateAfter(3, {})).toBe(training.learningRate);
 });
 
 test('people who contradict each other are in conflict, too', () => {
@@ -72,6 +85,9 @@ test('only what people say contradicts', () => {
 test('a stronger anchor of the settings stays, and without the setting nothing is counted', () => {
   expect(anchorAfter(flips(5), { training: { ...training, teacherAnchor: 0.8 } })).toBe(0.8);
   const { conflictAnchor: _, ...earlier } = settings;
-  const { rows } = runFold(submit, [sampleReady('a', 's', 0, { hints: ['A list, please.'] })], earlier);
-  expect([...rows.get('default')!.entries('conflict/')]).toEqual([]);
+  const isCounted = (by: SubmitSettings) => {
+    const { rows } = runFold(submit, [sampleReady('a', 's', 0, { hints: ['A list, please.'] })], by);
+    return [...rows.get('default')!.entries('conflict/')].length > 0;
+  };
+  expect([earlier, settings, { ...earlier, conflictRate: 0.5 }].map(isCounted)).toEqual([false, true, true]);
 });

@@ -38,18 +38,32 @@ export function noteConflict(draft: Draft, { data }: SampleReady): void {
   });
 }
 
+/** What changes while wishes are in conflict; absent: nothing. */
+export type ConflictSettings = {
+  /** least share of the base in the teacher */
+  readonly conflictAnchor?: number;
+  /** factor on the learning rate */
+  readonly conflictRate?: number;
+};
+
+export const countsConflicts = ({ conflictAnchor, conflictRate }: ConflictSettings): boolean =>
+  conflictAnchor !== undefined || conflictRate !== undefined;
+
 /**
- * While wishes are in conflict, the base has at least this share in the teacher. Nobody is ever satisfied then, so every
- * answer is corrected, and lessons that overshoot cost answers their subject.
+ * Training settings of a batch. While wishes are in conflict nobody is ever satisfied, so every answer is corrected.
+ * Lessons that overshoot cost answers their subject then, and what each step spoils by chance adds up.
  */
-export function anchoredInConflict(
+export function settingsInConflict(
   draft: Draft,
   training: TrainingSettings,
-  conflictAnchor: number | undefined,
+  { conflictAnchor = 0, conflictRate = 1 }: ConflictSettings,
 ): TrainingSettings {
   const { course } = draft.table<ConflictRow>('conflict').get('now') ?? emptyRow;
   const isInConflict = course.split('!').length - 1 >= IN_CONFLICT;
-  if (conflictAnchor === undefined || !isInConflict || conflictAnchor <= training.teacherAnchor)
-    return training;
-  return { ...training, teacherAnchor: conflictAnchor };
+  if (!isInConflict) return training;
+  return {
+    ...training,
+    teacherAnchor: Math.max(training.teacherAnchor, conflictAnchor),
+    learningRate: conflictRate * training.learningRate,
+  };
 }

@@ -104,6 +104,8 @@ export type SubmitSettings = {
    * programs): contradictions are not counted. Requires `wishPatience`.
    */
   readonly conflictAnchor?: number;
+  /** factor on the learning rate meanwhile; absent (logs of earlier programs): 1. Requires `wishPatience`. */
+  readonly conflictRate?: number;
   /** Verdicts roll a version back. Absent (logs of earlier programs): they do not. */
   readonly watch?: WatchSettings;
   /** Used while a candidate is on canary. Absent (logs of earlier programs): the defaults of the settings. */

@@ -16,6 +16,7 @@ test('settings that are not configured follow from the model', () => {
     wishPatience: 12,
     standingWishes: true,
     conflictAnchor: 0.5,
+    conflictRate: 0.5,
     maxStaleness: nano.maxStaleness,
     share: 0.5,
     training: nano.settings,

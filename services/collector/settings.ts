@@ -42,6 +42,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
       conflictAnchor: config.conflictAnchor === 0 ? undefined : config.conflictAnchor,
+      conflictRate: config.conflictRate === 1 ? undefined : config.conflictRate,
       watch: config.autoRollback ? watchSettings(config) : undefined,
       canary: training.canaryShare > 0 ? canarySettings(config) : undefined,
     }),

@@ -11,7 +11,7 @@ import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { countForCanary, decideCanary } from './canary.ts';
 import { type ComingSamples, comingAfter, comingStill } from './coming-samples.ts';
-import { anchoredInConflict, noteConflict } from './conflict.ts';
+import { countsConflicts, noteConflict, settingsInConflict } from './conflict.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
@@ -126,7 +126,7 @@ function addSample(
   noteArrived(draft, sampleId);
   const learnsFromHints = trainingOf(settings, event.subject).method === 'opd';
   const patience = learnsFromHints ? undefined : settings.wishPatience;
-  if (patience !== undefined && settings.conflictAnchor !== undefined) noteConflict(draft, event);
+  if (patience !== undefined && countsConflicts(settings)) noteConflict(draft, event);
   const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
@@ -232,7 +232,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
     ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
-    settings: anchoredInConflict(draft, trainingOf(settings, adapter), settings.conflictAnchor),
+    settings: settingsInConflict(draft, trainingOf(settings, adapter), settings),
     seed: batchSeed(adapter, view.n + 1),
   });
   const leaving = [...batch, ...overtaken];

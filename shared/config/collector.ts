@@ -77,6 +77,14 @@ export const CollectorConfig = CommonConfig.extend({
     .describe(
       'least teacherAnchor of a batch while stated wishes keep contradicting earlier ones, three times in 24 verdicts; 0: no effect, and with wishPatience 0 none',
     ),
+  conflictRate: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'factor on the learningRate of a batch while stated wishes contradict earlier ones as for conflictAnchor; 1: no effect',
+    ),
   autoRollback: z
     .boolean()
     .default(true)
