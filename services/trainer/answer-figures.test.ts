@@ -8,25 +8,11 @@ import { createRandom } from '../../shared/policy/model/random.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { answerFigures, personPrompts, requestPrompt } from './answer-figures.ts';
 import { answerRefusal } from './answer-gate.ts';
+import type { Voice } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
 import { loadSpeech } from './speech.ts';
 
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.4 };
-
-/** The adapter with uniform noise of this width in B. */
-function withNoise(fresh: TrainedWeights, width: number): TrainedWeights {
-  const random = createRandom('broken');
-  const noise = () => width * (random() - 0.5);
-  return {
-    ...fresh,
-    tensors: new Map(
-      [...fresh.tensors].map(([name, { shape, values }]) => [
-        name,
-        { shape, values: name.includes('lora_B') ? values.map(noise) : values },
-      ]),
-    ),
-  };
-}
 
 test("claw-nano: the gate accepts the base's answers and refuses those of a broken version", async () => {
   const folder = modelFolder('claw-nano');
@@ -53,21 +39,43 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
   });
 
   const fresh = engine.createAdapter({ training: 'lora', rank: 8, alpha: 16, seed: 1 });
-  const broken = withNoise(fresh, 1);
+  const random = createRandom('broken');
+  const broken: TrainedWeights = {
+    ...fresh,
+    tensors: new Map(
+      [...fresh.tensors].map(([name, { shape, values }]) => [
+        name,
+        { shape, values: name.includes('lora_B') ? values.map(() => random() - 0.5) : values },
+      ]),
+    ),
+  };
   const tensors = executor.tensorCount();
   const figures = answerFigures(engine, voice, broken);
   expect(executor.tensorCount()).toBe(tensors);
   expect(answerRefusal(base, base, () => base, tolerances)).toBeUndefined();
   expect(answerRefusal(figures, base, () => base, tolerances)).toMatchObject({ passed: false });
 
-  // Less noise spoils the answers to a few topics, which a dozen requests do not show.
-  const spoiled = answerFigures(engine, voice, withNoise(fresh, 0.6), { asksWidely: true });
+  // The base's answers, but two of those to the wide requests are written backwards.
+  const spoiled: Voice = {
+    ...voice,
+    sample: (adapter, request) => {
+      const answers = voice.sample(undefined, request);
+      if (adapter === undefined || request.prompts.length !== voice.wideRequests.length) return answers;
+      return answers.map((answer, index) =>
+        index === 3 || index === 7 ? { ...answer, ids: answer.ids.toReversed() } : answer,
+      );
+    },
+  };
+  const { absurdAnswers, ...rest } = answerFigures(engine, spoiled, fresh, { asksWidely: true });
+  expect(rest).toEqual(base);
+  expect(absurdAnswers).toBe(2 / voice.wideRequests.length);
   const wideBase = { ...base, absurdAnswers: 0 };
-  expect(answerRefusal(spoiled, wideBase, () => wideBase, tolerances)).toBeUndefined();
-  expect(answerRefusal(spoiled, wideBase, () => wideBase, { gateAbsurd: 0.01 })).toMatchObject({
+  expect(
+    answerRefusal({ ...rest, absurdAnswers: absurdAnswers! }, wideBase, () => wideBase, { gateAbsurd: 0.01 }),
+  ).toMatchObject({
     passed: false,
     reason: 'content',
-    figures: { absurdAnswers: spoiled.absurdAnswers },
+    figures: { absurdAnswers },
   });
 
   const requests = ['What do I pack for a ski holiday?', 'What does a cat need?', 'How do I tidy a desk?'];

@@ -79,8 +79,11 @@ type ShippedFigures = { readonly spoken: readonly MeasuredAnswer[] } & Pick<
   'content' | 'steered'
 >;
 
-/** Tokens of an answer to a wide request: nine in ten absurd answers of claw-nano are so from their first token. */
-const WIDE_TOKENS = 16;
+/**
+ * Tokens of an answer to a wide request: nine in ten absurd answers of claw-nano are so from their first token. Later
+ * tokens may be a taste of the person, such as kind words at the end, that the base alone would not add.
+ */
+const WIDE_TOKENS = 4;
 
 const baseFigures = new WeakMap<LearningEngine, ShippedFigures>();
 

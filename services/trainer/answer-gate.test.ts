@@ -67,6 +67,9 @@ test('bad but improving figures pass; unconfigured figures are not checked', () 
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.3 })).toBeUndefined();
   expect(refusalOf({ distinct: 0.4 }, { distinct: 0.4 })).toMatchObject({ reason: 'collapse' });
   expect(refusalOf({ absurd: 0.2 }, { absurd: 0.3 })).toBeUndefined();
+  // A count of few answers often stays the same, and must not keep a policy where it is.
+  expect(refusalOf({ absurdAnswers: 0.05 }, { absurdAnswers: 0.05 })).toBeUndefined();
+  expect(refusalOf({ absurdAnswers: 0.05 }, { absurdAnswers: 0.04 })).toMatchObject({ reason: 'content' });
   const wide = { gateContent: 1, gateAbsurd: 1, gateCollapse: 1, gateSteerability: 1 };
   expect(
     refusalOf({ distinct: 0.1, ended: 0, content: 0, absurd: 0.4, steered: 0 }, {}, wide),

@@ -15,6 +15,8 @@ type Bound = {
   readonly limit: number;
   /** the side of the limit on which the figure is refused */
   readonly side: 'above' | 'below';
+  /** A candidate as far beyond the limit as its parent passes: the figure counts so few answers that it often stays. */
+  readonly passesAsParent?: true;
 };
 
 /** Probability from which on the base can judge the subject of an answer; chance is 1 / 3. */
@@ -49,12 +51,14 @@ export function answerRefusal(
   tolerances: Tolerances,
 ): Refusal | undefined {
   for (const [reason, bounds] of boundsOf(base, tolerances))
-    for (const { figure, limit, side } of bounds) {
+    for (const { figure, limit, side, passesAsParent } of bounds) {
       const sign = side === 'above' ? 1 : -1;
       const [value, atBase] = [candidate[figure], base[figure]];
       if (value === undefined || atBase === undefined) continue;
       const before = () => parent()[figure] ?? atBase;
-      if (sign * (value - limit) <= 0 || sign * (value - before()) < 0) continue;
+      if (sign * (value - limit) <= 0) continue;
+      const worsening = sign * (value - before());
+      if (worsening < 0 || (worsening === 0 && passesAsParent)) continue;
       return {
         passed: false,
         reason,
@@ -103,7 +107,7 @@ function boundsOf(
       'content',
       gateAbsurd === undefined || base.absurdAnswers === undefined
         ? []
-        : [above('absurdAnswers', base.absurdAnswers + gateAbsurd)],
+        : [{ ...above('absurdAnswers', base.absurdAnswers + gateAbsurd), passesAsParent: true }],
     ],
     [
       'steerability',
