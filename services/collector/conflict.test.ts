@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { BatchRequested } from '../../shared/events/batch-requested.ts';
 import type { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
+import type { InputEvent } from '../../shared/log/fold.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { hintOf, type WishKind } from '../../shared/wishes/wishes.ts';
 import type { SubmitSettings } from './fold-settings.ts';
 import { submit } from './submit.ts';
 import { sampleReady, timeAt } from './testing/events.ts';
-import { runFold } from './testing/run-fold.ts';
+import { type Run, runFold } from './testing/run-fold.ts';
 
 const { settings: training } = defaultTrainingSettings('claw-nano');
 const settings: SubmitSettings = {
@@ -21,28 +22,35 @@ const settings: SubmitSettings = {
 type More = Partial<SampleReady['data']>;
 type Said = readonly [WishKind | 'praise', More?];
 
-/** The settings of a batch that is formed after these verdicts. */
-function settingsAfter(
-  said: readonly Said[],
-  changes: Partial<SubmitSettings> = {},
-): BatchSubmitted['data']['settings'] {
-  const events = said.map(([wish, more = {}], index) =>
+const said = (verdicts: readonly Said[]): readonly SampleReady[] =>
+  verdicts.map(([wish, more = {}], index) =>
     sampleReady(`t${index}`, 's', 0, {
       key: 'k',
       ...(wish === 'praise' ? { verdict: 1 } : { verdict: -1, hints: [hintOf([wish])] }),
       ...more,
     }),
   );
+
+/** The settings of a batch that is formed after these events. */
+function batchOf(
+  events: readonly InputEvent[],
+  by: SubmitSettings,
+  rows: Run['rows'] = new Map(),
+): BatchSubmitted['data']['settings'] {
   const requested = BatchRequested.create({
     id: 'requested',
     source: 'test',
     time: timeAt(1),
     data: { adapter: 'default', after: 0, reason: 'operator' },
   });
-  const { emitted } = runFold(submit, [...events, requested], { ...settings, ...changes });
+  const { emitted } = runFold(submit, [...events, requested], by, { rows });
   const batch = emitted.find(({ type }) => type === 'batch.submitted') as BatchSubmitted;
   return batch.data.settings;
 }
+
+/** The settings of a batch that is formed after these verdicts. */
+const settingsAfter = (verdicts: readonly Said[], changes: Partial<SubmitSettings> = {}) =>
+  batchOf(said(verdicts), { ...settings, ...changes });
 
 const anchorAfter = (...args: Parameters<typeof settingsAfter>) => settingsAfter(...args).teacherAnchor;
 
@@ -64,6 +72,16 @@ test('meanwhile the learning rate is lower', () => {
   expect(rateAfter(2, { conflictRate: 0.5 })).toBe(training.learningRate);
   expect(rateAfter(3, { conflictRate: 0.5 })).toBe(training.learningRate / 2);
   expect(rateAfter(3, {})).toBe(training.learningRate);
+  const { conflictAnchor: _, ...rateAlone } = { ...settings, conflictRate: 0.5 };
+  expect(batchOf(said(flips(3)), rateAlone)).toMatchObject({
+    learningRate: training.learningRate / 2,
+    teacherAnchor: training.teacherAnchor,
+  });
+  // Contradictions that are no longer counted would stay for ever.
+  const { wishPatience: __, ...uncounted } = rateAlone;
+  const later = (by: SubmitSettings) => batchOf([], by, runFold(submit, said(flips(3)), rateAlone).rows);
+  expect(later(uncounted).learningRate).toBe(training.learningRate);
+  expect(later(rateAlone).learningRate).toBe(training.learningRate / 2);
 });
 
 test('people who contradict each other are in conflict, too', () => {

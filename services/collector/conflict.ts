@@ -2,6 +2,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
+import type { SubmitSettings } from './fold-settings.ts';
 import { namedWishes } from './wish-record.ts';
 
 /** `conflict/now`: whether the people of an adapter keep asking for the opposite of what was asked before. */
@@ -38,13 +39,7 @@ export function noteConflict(draft: Draft, { data }: SampleReady): void {
   });
 }
 
-/** What changes while wishes are in conflict; absent: nothing. */
-export type ConflictSettings = {
-  /** least share of the base in the teacher */
-  readonly conflictAnchor?: number;
-  /** factor on the learning rate */
-  readonly conflictRate?: number;
-};
+type ConflictSettings = Pick<SubmitSettings, 'conflictAnchor' | 'conflictRate'>;
 
 export const countsConflicts = ({ conflictAnchor, conflictRate }: ConflictSettings): boolean =>
   conflictAnchor !== undefined || conflictRate !== undefined;
@@ -52,11 +47,15 @@ export const countsConflicts = ({ conflictAnchor, conflictRate }: ConflictSettin
 /**
  * Training settings of a batch. While wishes are in conflict nobody is ever satisfied, so every answer is corrected.
  * Lessons that overshoot cost answers their subject then, and what each step spoils by chance adds up.
+ *
+ * @param isCounted whether contradictions are still counted. If not, the latest count would hold for ever. The anchor
+ *   follows it all the same, as in logs of earlier programs.
  */
 export function settingsInConflict(
   draft: Draft,
   training: TrainingSettings,
   { conflictAnchor = 0, conflictRate = 1 }: ConflictSettings,
+  isCounted: boolean,
 ): TrainingSettings {
   const { course } = draft.table<ConflictRow>('conflict').get('now') ?? emptyRow;
   const isInConflict = course.split('!').length - 1 >= IN_CONFLICT;
@@ -64,6 +63,6 @@ export function settingsInConflict(
   return {
     ...training,
     teacherAnchor: Math.max(training.teacherAnchor, conflictAnchor),
-    learningRate: conflictRate * training.learningRate,
+    learningRate: (isCounted ? conflictRate : 1) * training.learningRate,
   };
 }

@@ -18,7 +18,7 @@ import { goesOn, hi } from './testing/short-chat.ts';
 /** Records that the log lost after they were folded, and the records of other chats in their places. */
 
 const emittedLines = (events: readonly ClawLoopEvent[], stands: readonly (ClawLoopEvent | undefined)[]) =>
-  runFold(attribute, events, {}, stands).emitted;
+  runFold(attribute, events, {}, { records: stands }).emitted;
 const first = interaction({ id: 'a', messages: hi, answer: 'hello' });
 const second = interaction({ id: 'b', messages: goesOn('hello', 'thanks'), answer: 'welcome' });
 const secret = interaction({
@@ -53,7 +53,7 @@ test('feedback on a lost turn and the end of its session are emitted as usual', 
 });
 
 const assembled = (events: readonly ClawLoopEvent[], stands: readonly (ClawLoopEvent | undefined)[]) =>
-  runFold(assemble, events, { atLeastOne: true }, stands).emitted;
+  runFold(assemble, events, { atLeastOne: true }, { records: stands }).emitted;
 
 test('a sample whose turn is lost is dropped, and no other turn takes its verdict', () => {
   const events = [turnCompleted('a'), judgment('a', 1)];

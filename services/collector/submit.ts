@@ -114,6 +114,10 @@ function withSampleIds(draft: Draft, row: SubmitRow): SubmitRow {
   return { ...row, remembers: true };
 }
 
+/** Undefined: the adapter's wishes are not tracked, and contradictions are not counted. */
+const patienceOf = (settings: SubmitSettings, adapter: string): number | undefined =>
+  trainingOf(settings, adapter).method === 'opd' ? undefined : settings.wishPatience;
+
 /** Adds a new sample to the pool. A copy of a known sample changes nothing, wherever the sample is now. */
 function addSample(
   draft: Draft,
@@ -124,8 +128,7 @@ function addSample(
   if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return { row, emit: [] };
   const { sampleId, following } = event.data;
   noteArrived(draft, sampleId);
-  const learnsFromHints = trainingOf(settings, event.subject).method === 'opd';
-  const patience = learnsFromHints ? undefined : settings.wishPatience;
+  const patience = patienceOf(settings, event.subject);
   if (patience !== undefined && countsConflicts(settings)) noteConflict(draft, event);
   const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
@@ -232,7 +235,12 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
     ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
-    settings: settingsInConflict(draft, trainingOf(settings, adapter), settings),
+    settings: settingsInConflict(
+      draft,
+      trainingOf(settings, adapter),
+      settings,
+      patienceOf(settings, adapter) !== undefined,
+    ),
     seed: batchSeed(adapter, view.n + 1),
   });
   const leaving = [...batch, ...overtaken];

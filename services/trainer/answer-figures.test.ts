@@ -60,7 +60,7 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
     ...voice,
     sample: (adapter, request) => {
       const answers = voice.sample(undefined, request);
-      if (adapter === undefined || request.prompts.length !== voice.wideRequests.length) return answers;
+      if (adapter === undefined || request.seed !== 'wide') return answers;
       return answers.map((answer, index) =>
         index === 3 || index === 7 ? { ...answer, ids: answer.ids.toReversed() } : answer,
       );

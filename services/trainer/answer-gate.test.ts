@@ -77,6 +77,8 @@ test('bad but improving figures pass; unconfigured figures are not checked', () 
   const none = {} as typeof tolerances;
   expect(refusalOf({ distinct: 0, content: 0, steered: 0 }, {}, none)).toBeUndefined();
   expect([none, tolerances].map(checksAnswers)).toEqual([false, true]);
+  for (const [name, tolerance] of Object.entries(tolerances))
+    expect(checksAnswers({ [name]: tolerance })).toBe(true);
 });
 
 test('a base that cannot tell its own answers apart does not judge the subject of others', () => {
@@ -99,7 +101,7 @@ const speaking: LearningEngine = {
   writePrompt: ({ messages }) => [1 + (JSON.stringify(messages).length % 3)],
   speech: {
     gateRequests: ['a', 'bb', 'ccc', 'dddd', 'eeeee', 'ffffff', 'ggggggg', 'hhhhhhhh'],
-    wideRequests: [],
+    wideRequests: ['a', 'bb', 'ccc'],
     rehearsed: ['a'],
     read: (ids) => ids.join(' '),
     sample: (file, { prompts, seed, tokens }) =>
@@ -132,7 +134,10 @@ test('a step that ends in one answer for everything is refused by its answers on
   expect(unseen.gate).toEqual({ passed: true });
   expect(unseen.metrics).not.toHaveProperty('canaryDistinct');
   expect(collapsed.adapter).toEqual(unseen.adapter);
-  expect((await train(speaking, 0.01, { gateCollapse: 0.2 })).gate).toEqual({ passed: true });
+  const healthy = await train(speaking, 0.01, { gateCollapse: 0.2 });
+  expect(healthy.gate).toEqual({ passed: true });
+  expect(healthy.metrics).not.toHaveProperty('canaryAbsurdAnswers');
+  expect((await train(speaking, 0.01, { gateAbsurd: 1 })).metrics.canaryAbsurdAnswers).toBe(0);
   // An engine that cannot answer has nothing to check.
   expect((await train(toyEngine, 5, { gateCollapse: 0.2 })).gate).toEqual({ passed: true });
 });

@@ -15,7 +15,7 @@ type Bound = {
   readonly limit: number;
   /** the side of the limit on which the figure is refused */
   readonly side: 'above' | 'below';
-  /** A candidate as far beyond the limit as its parent passes: the figure counts so few answers that it often stays. */
+  /** A candidate as far beyond the limit as its parent passes: so few answers are counted that a step often changes nothing. */
   readonly passesAsParent?: true;
 };
 
@@ -40,7 +40,7 @@ export const checksAnswers = ({
 
 /**
  * Why a candidate's answers forbid serving it; undefined: they do not. A figure beyond its limit passes if the
- * parent's was even farther beyond it, so that a policy can recover.
+ * parent's was even farther beyond it, or with `passesAsParent` as far, so that a policy can recover.
  *
  * @param parent called only if a figure is beyond its limit
  */

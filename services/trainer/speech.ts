@@ -17,7 +17,7 @@ export type Speech = {
   readonly read: (ids: readonly number[]) => string;
   /** requests whose answers the gate compares with those of the base */
   readonly gateRequests: readonly string[];
-  /** requests on everything that the model is known to know, at most one per topic */
+  /** many requests, each on another topic, whose answers the gate checks for absurd tokens */
   readonly wideRequests: readonly string[];
   /** requests for rehearsal */
   readonly rehearsed: readonly string[];

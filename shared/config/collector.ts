@@ -83,7 +83,7 @@ export const CollectorConfig = CommonConfig.extend({
     .max(1)
     .default(0.5)
     .describe(
-      'factor on the learningRate of a batch while stated wishes contradict earlier ones as for conflictAnchor; 1: no effect',
+      'factor on the learningRate of a batch while stated wishes keep contradicting earlier ones, three times in 24 verdicts; 1: no effect, and with wishPatience 0 none',
     ),
   autoRollback: z
     .boolean()

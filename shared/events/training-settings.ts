@@ -163,7 +163,7 @@ export const trainingSettings = z.object({
     .max(1)
     .optional()
     .describe(
-      'how far the share of answers with a token that the base finds absurd may rise, among one short answer to each of many requests; absent: not checked',
+      'how far the share of absurd answers may rise: short answers, one to each of many requests, with a token that the base finds absurd; absent: not checked',
     ),
   gateCollapse: z
     .number()

@@ -11,15 +11,19 @@ export type Run = {
 
 /**
  * Folds a list of events of one partition like a log: rows per subject, deferred events created from the
- * records that they read. `records`: what can be read at each offset, if it differs from the folded events.
+ * records that they read.
+ *
+ * @param log `records`: what can be read at each offset, if it differs from the folded events; `rows`: of an earlier
+ *   run, which they continue
  */
 export function runFold<Settings>(
   fold: Fold<Settings>,
   events: readonly InputEvent[],
   settings: Settings,
-  records: readonly (ClawLoopEvent | undefined)[] = events,
+  log: { readonly records?: readonly (ClawLoopEvent | undefined)[]; readonly rows?: Run['rows'] } = {},
 ): Run {
-  const rows = new Map<string, MemoryRows>();
+  const { records = events } = log;
+  const rows = new Map<string, MemoryRows>(log.rows);
   const emitted: ClawLoopEvent[] = [];
   events.forEach((event, offset) => {
     const subjectRows = rows.get(event.subject) ?? memoryRows();

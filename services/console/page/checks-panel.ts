@@ -146,6 +146,7 @@ const gateFigures: readonly (readonly [name: string, label: string, show: (value
   ['klToBase', 'KL to base', (value) => value.toFixed(4)],
   ['canaryContent', 'On topic', percent],
   ['canaryOwnContent', 'On topic, own requests', percent],
+  ['canaryAbsurdAnswers', 'Absurd', percent],
   ['canarySteered', 'Wish met', percent],
   ['canaryDistinct', 'Different', percent],
   ['canaryEnded', 'Finished', percent],
@@ -166,5 +167,5 @@ function gateOf({ gate }: VersionChecks): Part {
       </tr>`,
     ),
   )}
-  <p class="quiet">KL is in nats per token. The shares are of the candidate's answers to the gate's requests: on topic, with the wish met, different from each other, finished.</p>`;
+  <p class="quiet">KL is in nats per token. The shares are of the candidate's answers to the gate's requests: on topic, with a token that the base finds absurd, with the wish met, different from each other, finished.</p>`;
 }

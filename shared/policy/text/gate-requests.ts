@@ -36,7 +36,7 @@ const ofClawNano: readonly string[] = [
   'What is special about foxes?',
 ];
 
-/** Requests that are rehearsed with a wish at their end; none is a request of the gate. */
+/** Requests that are rehearsed with a wish at their end; none is in `gateRequests`. */
 const rehearsedInGeneral: readonly string[] = [
   'What is a good way to learn a new language?',
   'How do plants make energy from light?',
@@ -79,8 +79,8 @@ export const rehearsedPrompts = (folder: string): readonly string[] =>
   isOurs(folder) ? rehearsedByClawNano : rehearsedInGeneral;
 
 /**
- * Requests on everything that the model knows, to which the gate looks for answers that the base finds absurd. Such
- * answers come from a few topics at first, so that a dozen requests may miss all of them.
+ * Many requests, to which the gate looks for answers that the base finds absurd. At first only a few topics have such
+ * answers, and a dozen requests may miss them all. claw-nano gets one request on each of its topics.
  *
  * @param folder of the model
  */
