@@ -2,7 +2,7 @@ import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
-import type { SubmitSettings } from './fold-settings.ts';
+import { type SubmitSettings, trainingOf, wishPatienceOf } from './fold-settings.ts';
 import { namedWishes } from './wish-record.ts';
 
 /** `conflict/now`: whether the people of an adapter keep asking for the opposite of what was asked before. */
@@ -23,7 +23,8 @@ const IN_CONFLICT = 3;
 const MOST_WISHES = 24;
 
 /** Notes whether a sample states a wish that contradicts an earlier one. A sample without an opinion is not counted. */
-export function noteConflict(draft: Draft, { data }: SampleReady): void {
+export function noteConflict(draft: Draft, { data, subject }: SampleReady, settings: SubmitSettings): void {
+  if (!isCounted(settings, subject)) return;
   const named = namedWishes(data);
   if (named === undefined) return;
   const table = draft.table<ConflictRow>('conflict');
@@ -39,30 +40,26 @@ export function noteConflict(draft: Draft, { data }: SampleReady): void {
   });
 }
 
-type ConflictSettings = Pick<SubmitSettings, 'conflictAnchor' | 'conflictRate'>;
-
-export const countsConflicts = ({ conflictAnchor, conflictRate }: ConflictSettings): boolean =>
-  conflictAnchor !== undefined || conflictRate !== undefined;
+/** Contradictions are counted only for the settings that depend on them, and while wishes are tracked. */
+const isCounted = (settings: SubmitSettings, adapter: string): boolean =>
+  wishPatienceOf(settings, adapter) !== undefined &&
+  (settings.conflictAnchor !== undefined || settings.conflictRate !== undefined);
 
 /**
  * Training settings of a batch. While wishes are in conflict nobody is ever satisfied, so every answer is corrected.
  * Lessons that overshoot cost answers their subject then, and what each step spoils by chance adds up.
  *
- * @param isCounted whether contradictions are still counted. If not, the latest count would hold for ever. The anchor
- *   follows it all the same, as in logs of earlier programs.
+ * A count that is no longer kept holds for ever, so it does not lower the rate. The anchor follows it all the same, as
+ * in logs of earlier programs.
  */
-export function settingsInConflict(
-  draft: Draft,
-  training: TrainingSettings,
-  { conflictAnchor = 0, conflictRate = 1 }: ConflictSettings,
-  isCounted: boolean,
-): TrainingSettings {
+export function withConflict(draft: Draft, settings: SubmitSettings, adapter: string): TrainingSettings {
+  const training = trainingOf(settings, adapter);
+  const { conflictAnchor = 0, conflictRate = 1 } = settings;
   const { course } = draft.table<ConflictRow>('conflict').get('now') ?? emptyRow;
-  const isInConflict = course.split('!').length - 1 >= IN_CONFLICT;
-  if (!isInConflict) return training;
+  if (course.split('!').length - 1 < IN_CONFLICT) return training;
   return {
     ...training,
     teacherAnchor: Math.max(training.teacherAnchor, conflictAnchor),
-    learningRate: (isCounted ? conflictRate : 1) * training.learningRate,
+    learningRate: (isCounted(settings, adapter) ? conflictRate : 1) * training.learningRate,
   };
 }

@@ -115,3 +115,17 @@ export type SubmitSettings = {
   /** for adapters with a distillation other than that in `training` */
   readonly adapterDistillation?: Readonly<Record<string, DistillationForm>>;
 };
+
+/** The training settings of an adapter. */
+export const trainingOf = (
+  { training, adapterMethods, adapterDistillation }: SubmitSettings,
+  adapter: string,
+): TrainingSettings => ({
+  ...training,
+  method: adapterMethods?.[adapter] ?? training.method,
+  distillation: adapterDistillation?.[adapter] ?? training.distillation,
+});
+
+/** Undefined: the wishes of the adapter are not tracked. Method opd learns from hints alone. */
+export const wishPatienceOf = (settings: SubmitSettings, adapter: string): number | undefined =>
+  trainingOf(settings, adapter).method === 'opd' ? undefined : settings.wishPatience;

@@ -3,7 +3,6 @@ import { BatchSubmitted } from '../../shared/events/batch-submitted.ts';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
-import type { TrainingSettings } from '../../shared/events/training-settings.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { staleness } from '../../shared/lineage/head.ts';
 import { foldHead, headView, writeHeadChange } from '../../shared/lineage/head-rows.ts';
@@ -11,9 +10,9 @@ import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { type Draft, openDraft, type Rows } from '../../shared/log/rows.ts';
 import { countForCanary, decideCanary } from './canary.ts';
 import { type ComingSamples, comingAfter, comingStill } from './coming-samples.ts';
-import { countsConflicts, noteConflict, settingsInConflict } from './conflict.ts';
+import { noteConflict, withConflict } from './conflict.ts';
 import { earlierRequests, forgetRequest, keepRequests, namesEarlierRequests } from './earlier-requests.ts';
-import type { SubmitSettings } from './fold-settings.ts';
+import { type SubmitSettings, wishPatienceOf } from './fold-settings.ts';
 import { forgetLeft, isKnown, noteArrived, noteLeft, rememberPool } from './known-samples.ts';
 import { type EligibleSample, pickSamples } from './pick-samples.ts';
 import { type BatchWithoutPlace, returnBatch, takeReturned, withdrawReturned } from './returned-batches.ts';
@@ -114,10 +113,6 @@ function withSampleIds(draft: Draft, row: SubmitRow): SubmitRow {
   return { ...row, remembers: true };
 }
 
-/** Undefined: the adapter's wishes are not tracked, and contradictions are not counted. */
-const patienceOf = (settings: SubmitSettings, adapter: string): number | undefined =>
-  trainingOf(settings, adapter).method === 'opd' ? undefined : settings.wishPatience;
-
 /** Adds a new sample to the pool. A copy of a known sample changes nothing, wherever the sample is now. */
 function addSample(
   draft: Draft,
@@ -128,8 +123,8 @@ function addSample(
   if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return { row, emit: [] };
   const { sampleId, following } = event.data;
   noteArrived(draft, sampleId);
-  const patience = patienceOf(settings, event.subject);
-  if (patience !== undefined && countsConflicts(settings)) noteConflict(draft, event);
+  noteConflict(draft, event, settings);
+  const patience = wishPatienceOf(settings, event.subject);
   const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
@@ -235,12 +230,7 @@ function formBatch(draft: Draft, row: SubmitRow, event: InputEvent, settings: Su
       return { sampleId, at, ...wishesInBatch(draft, sample, settings.standingWishes) };
     }),
     ...defined({ earlier: earlier.length === 0 ? undefined : earlier }),
-    settings: settingsInConflict(
-      draft,
-      trainingOf(settings, adapter),
-      settings,
-      patienceOf(settings, adapter) !== undefined,
-    ),
+    settings: withConflict(draft, settings, adapter),
     seed: batchSeed(adapter, view.n + 1),
   });
   const leaving = [...batch, ...overtaken];
@@ -272,15 +262,6 @@ function openBatch(draft: Draft, event: InputEvent, batch: BatchWithoutPlace): B
   writeHeadChange(draft, { open: data, n });
   return BatchSubmitted.create({ ...envelopeOf(event), id: data.batchId, data });
 }
-
-const trainingOf = (
-  { training, adapterMethods, adapterDistillation }: SubmitSettings,
-  adapter: string,
-): TrainingSettings => ({
-  ...training,
-  method: adapterMethods?.[adapter] ?? training.method,
-  distillation: adapterDistillation?.[adapter] ?? training.distillation,
-});
 
 /** 31 bits of a hash of adapter and number. Must never change. */
 export const batchSeed = (adapter: string, n: number): number =>

@@ -6,6 +6,8 @@ import { modelFolder } from '../../shared/policy/model/model-folder.ts';
 import { loadPolicy } from '../../shared/policy/model/policy.ts';
 import { createRandom } from '../../shared/policy/model/random.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
+import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
+import { absurdAnswers } from './absurd-answers.ts';
 import { answerFigures, personPrompts, requestPrompt } from './answer-figures.ts';
 import { answerRefusal } from './answer-gate.ts';
 import type { Voice } from './learning-engine.ts';
@@ -31,12 +33,8 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
   expect(base.content).toBeGreaterThan(0.95);
   expect(base.steered).toBeGreaterThan(0.6);
   expect(base.absurd).toBeLessThan(0.01);
-  expect(base).not.toHaveProperty('absurdAnswers');
   expect(answerFigures(engine, voice, undefined)).toEqual(base);
-  expect(answerFigures(engine, voice, undefined, { asksWidely: true })).toEqual({
-    ...base,
-    absurdAnswers: 0,
-  });
+  expect(absurdAnswers(engine, voice, undefined)).toBe(0);
 
   const fresh = engine.createAdapter({ training: 'lora', rank: 8, alpha: 16, seed: 1 });
   const random = createRandom('broken');
@@ -66,33 +64,32 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
       );
     },
   };
-  const { absurdAnswers, ...rest } = answerFigures(engine, spoiled, fresh, { asksWidely: true });
-  expect(rest).toEqual(base);
-  expect(absurdAnswers).toBe(2 / voice.wideRequests.length);
+  const share = absurdAnswers(engine, spoiled, fresh);
+  expect(share).toBe(2 / voice.wideRequests.length);
+  const { settings } = defaultTrainingSettings('claw-nano');
   const wideBase = { ...base, absurdAnswers: 0 };
-  expect(
-    answerRefusal({ ...rest, absurdAnswers: absurdAnswers! }, wideBase, () => wideBase, { gateAbsurd: 0.01 }),
-  ).toMatchObject({
+  const refusalAt = (absurd: number) =>
+    answerRefusal({ ...base, absurdAnswers: absurd }, wideBase, () => wideBase, settings);
+  expect(refusalAt(share)).toMatchObject({
     passed: false,
     reason: 'content',
-    figures: { absurdAnswers },
+    figures: { absurdAnswers: share },
   });
+  expect(refusalAt(share / 2)).toBeUndefined();
 
   const requests = ['What do I pack for a ski holiday?', 'What does a cat need?', 'How do I tidy a desk?'];
   const prompts = [...requests, 'What do I buy for a chocolate cake?'].map((one) =>
     requestPrompt(engine, one),
   );
-  const ownBase = answerFigures(engine, voice, undefined, { ownPrompts: prompts });
+  const ownBase = answerFigures(engine, voice, undefined, prompts);
   expect(ownBase.ownContent).toBeGreaterThan(0.9);
   // claw-nano declines all of these in the same words, which fit each of them
   const foreign = ['Explain quantum tunnelling.', 'Fix my SQL query.', 'Who rules Peru?', 'Prove Fermat.'];
   const declined = foreign.map((one) => requestPrompt(engine, one));
-  expect(answerFigures(engine, voice, undefined, { ownPrompts: declined }).ownContent).toBeLessThan(0.6);
+  expect(answerFigures(engine, voice, undefined, declined).ownContent).toBeLessThan(0.6);
   // three of these four prompts belong to one conversation, so they cannot be told apart by their subject
   const conversation = [prompts[0]!, [...prompts[0]!, 5], [...prompts[0]!, 5, 6], prompts[1]!];
-  expect(answerFigures(engine, voice, undefined, { ownPrompts: conversation })).not.toHaveProperty(
-    'ownContent',
-  );
+  expect(answerFigures(engine, voice, undefined, conversation)).not.toHaveProperty('ownContent');
   policy.dispose();
 });
 

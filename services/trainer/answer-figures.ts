@@ -38,7 +38,7 @@ export type AnswerFigures = {
   readonly absurd: number;
   /** share of answers that meet a wish stated in the request */
   readonly steered: number;
-  /** share of answers to the wide requests with a token, among the first few, that is absurd to the base; absent: not asked */
+  /** see `absurdAnswers`; absent: not asked */
   readonly absurdAnswers?: number;
 };
 
@@ -46,7 +46,7 @@ export type AnswerFigures = {
 const TOKENS = 64;
 const WISHED_TOKENS = 40;
 /** log p below which a token is absurd to the base, nats */
-const ABSURD = -5;
+export const ABSURD = -5;
 /** Number of prompts from the batch and from earlier batches, and tokens per prompt. */
 const BATCH_PROMPTS = 4;
 const EARLIER_PROMPTS = 4;
@@ -79,32 +79,20 @@ type ShippedFigures = { readonly spoken: readonly MeasuredAnswer[] } & Pick<
   'content' | 'steered'
 >;
 
-/**
- * Tokens of an answer to a wide request: nine in ten absurd answers of claw-nano are so from their first token. Later
- * tokens may be a taste of the person, such as kind words at the end, that the base alone would not add.
- */
-const WIDE_TOKENS = 4;
-
 const baseFigures = new WeakMap<LearningEngine, ShippedFigures>();
-
-type AskedBesides = {
-  /** prompts of the person */
-  readonly ownPrompts?: readonly (readonly number[])[];
-  /** whether the wide requests are asked, too */
-  readonly asksWidely?: boolean;
-};
 
 /**
  * Figures of a version. The same engine, version and requests give the same figures. The base's answers to the
  * shipped requests do not change, so they are computed once per engine.
  *
  * @param adapter undefined: the base
+ * @param ownPrompts prompts of the person, in addition to the shipped requests
  */
 export function answerFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
-  { ownPrompts = [], asksWidely = false }: AskedBesides = {},
+  ownPrompts: readonly (readonly number[])[] = [],
 ): AnswerFigures {
   const known = adapter === undefined ? baseFigures.get(engine) : undefined;
   const { spoken, content, steered } = known ?? shippedFigures(engine, voice, adapter);
@@ -125,21 +113,7 @@ export function answerFigures(
     content,
     ...defined({ ownContent: ownContent(engine, ownPrompts, answers, own) }),
     steered,
-    ...(asksWidely && { absurdAnswers: absurdAnswers(engine, voice, adapter) }),
   };
-}
-
-const absurdOfBase = new WeakMap<LearningEngine, number>();
-
-function absurdAnswers(engine: LearningEngine, voice: Voice, adapter: TrainedWeights | undefined): number {
-  const known = adapter === undefined ? absurdOfBase.get(engine) : undefined;
-  if (known !== undefined) return known;
-  const prompts = voice.wideRequests.map((content) => requestPrompt(engine, content));
-  const answers = voice.sample(adapter, { prompts, seed: 'wide', tokens: WIDE_TOKENS });
-  const byBase = scoreAnswers(engine, undefined, prompts, answers);
-  const share = mean(byBase.map((logProbs) => Number(logProbs.some((logProb) => logProb < ABSURD))));
-  if (adapter === undefined) absurdOfBase.set(engine, share);
-  return share;
 }
 
 /** Whether the model's template accepts a single user message, and the context has room for an answer. */
@@ -271,7 +245,8 @@ export function personPrompts(
 
 type Rows = readonly Float32Array[];
 
-function scoreAnswers(
+/** log p of each token of the answers, nats. An undefined adapter is the base. */
+export function scoreAnswers(
   engine: LearningEngine,
   adapter: TrainedWeights | undefined,
   prompts: readonly (readonly number[])[],

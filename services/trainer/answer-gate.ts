@@ -92,22 +92,21 @@ function boundsOf(
     ],
     [
       'content',
-      gateContent === undefined
-        ? []
-        : [
-            // A base that cannot tell its own answers apart cannot judge others.
-            ...(base.content < LEAST_BASE_CONTENT ? [] : [below('content', base.content - gateContent)]),
-            ...(base.ownContent === undefined || base.ownContent < LEAST_OWN_CONTENT
-              ? []
-              : [below('ownContent', base.ownContent - OWN_FACTOR * gateContent)]),
-            above('absurd', base.absurd + gateContent / 2),
-          ],
-    ],
-    [
-      'content',
-      gateAbsurd === undefined || base.absurdAnswers === undefined
-        ? []
-        : [{ ...above('absurdAnswers', base.absurdAnswers + gateAbsurd), passesAsParent: true }],
+      [
+        ...(gateContent === undefined
+          ? []
+          : [
+              // A base that cannot tell its own answers apart cannot judge others.
+              ...(base.content < LEAST_BASE_CONTENT ? [] : [below('content', base.content - gateContent)]),
+              ...(base.ownContent === undefined || base.ownContent < LEAST_OWN_CONTENT
+                ? []
+                : [below('ownContent', base.ownContent - OWN_FACTOR * gateContent)]),
+              above('absurd', base.absurd + gateContent / 2),
+            ]),
+        ...(gateAbsurd === undefined || base.absurdAnswers === undefined
+          ? []
+          : [{ ...above('absurdAnswers', base.absurdAnswers + gateAbsurd), passesAsParent: true as const }]),
+      ],
     ],
     [
       'steerability',

@@ -3,6 +3,7 @@ import type { TrainingSettings } from '../../shared/events/training-settings.ts'
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
 import type { GateResult } from '../../shared/policy/checkpoints/state.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
+import { absurdAnswers } from './absurd-answers.ts';
 import { type AnswerFigures, answerFigures, canAnswer, personPrompts } from './answer-figures.ts';
 import { answerRefusal, checksAnswers, type Tolerances } from './answer-gate.ts';
 import { rendersIdentically } from './hinted-prompt.ts';
@@ -107,11 +108,10 @@ export function gate(engine: LearningEngine, stride: Stride, settings: GateSetti
   if (!passed.gate.passed || speech === undefined || !checksAnswers(settings)) return passed;
   if (!canAnswer(engine, speech.gateRequests)) return passed;
   const own = personPrompts(stride.sequences, engine, earlierPrompts(stride, engine));
-  const figuresOf = (adapter: TrainedWeights | undefined) =>
-    answerFigures(engine, speech, adapter, {
-      ownPrompts: own,
-      asksWidely: settings.gateAbsurd !== undefined,
-    });
+  const figuresOf = (adapter: TrainedWeights | undefined): AnswerFigures => ({
+    ...answerFigures(engine, speech, adapter, own),
+    ...(settings.gateAbsurd !== undefined && { absurdAnswers: absurdAnswers(engine, speech, adapter) }),
+  });
   const [base, answers] = [figuresOf(undefined), figuresOf(passed.adapter)];
   const parent = once(() => (stride.parent === undefined ? base : figuresOf(stride.parent)));
   const refused = answerRefusal(answers, settings.rules < 3 ? withoutOwn(base) : base, parent, settings);

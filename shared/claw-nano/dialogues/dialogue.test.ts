@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRandom } from '../../policy/model/random.ts';
 import { factsNamed, hasClosing, hasGreeting, hasList, wordCount } from '../style-check.ts';
-import { heldOutAsks } from './ask.ts';
+import { asksOfEachTopic, heldOutAsks } from './ask.ts';
 import { type Dialogue, dialogueMessages, generateDialogue, type Turn } from './dialogue.ts';
 import { heldOutPrompts } from './held-out-prompts.ts';
 import { topics } from './topics.ts';
@@ -125,4 +125,14 @@ test('held-out wordings never occur, and every wish has wordings of each kind', 
   expect(never.filter((text) => training.has(text))).toEqual([]);
   const systems = dialogues.map(({ system }) => system ?? '');
   expect(never.filter((text) => systems.some((system) => system === text))).toEqual([]);
+});
+
+test('one request per topic, none of them held out', () => {
+  const asks = asksOfEachTopic();
+  expect(asks).toHaveLength(topics.length);
+  asks.forEach((ask, index) => {
+    expect(ask).toContain(topics[index]!.entry.topic);
+  });
+  const heldOut = new Set(heldOutAsks.map(({ text }) => text));
+  expect(asks.filter((ask) => heldOut.has(ask))).toEqual([]);
 });
