@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { progressReport, type ReportedProgress } from './progress-report.ts';
 
 const reported = (
-  events: readonly (readonly [ms: number, phase: 'scoring' | 'training', samples: number])[],
+  events: readonly (readonly [ms: number, phase: 'scoring' | 'training' | 'gate', samples: number])[],
 ) => {
   const lines: ReportedProgress[] = [];
   let clock = 0;
@@ -39,4 +39,22 @@ test('a longer step reports every three seconds, with the time left in the phase
     { phase: 'training', samples: 8, of: 16, secondsLeft: 8 },
     { phase: 'training', samples: 16, of: 16, secondsLeft: 0 },
   ]);
+});
+
+test('the beginning of the gate follows an earlier report at once', () => {
+  const lines = reported([
+    [6_000, 'training', 4],
+    [7_000, 'training', 16],
+    [7_001, 'gate', 16],
+  ]);
+  expect(lines.map(({ phase, samples }) => [phase, samples])).toEqual([
+    ['training', 4],
+    ['gate', 16],
+  ]);
+  expect(
+    reported([
+      [2_000, 'training', 16],
+      [2_001, 'gate', 16],
+    ]),
+  ).toEqual([]);
 });

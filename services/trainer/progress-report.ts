@@ -9,12 +9,14 @@ export type ReportedProgress = StepProgress & {
 };
 
 /**
- * Reports the progress of a running step every few seconds; a shorter step reports nothing.
+ * Reports the progress of a running step every few seconds; a shorter step reports nothing. The gate gives no progress of
+ * its own, so after an earlier report its beginning is reported at once.
  *
  * @param now ms, monotonic
  */
 export function progressReport(report: (progress: ReportedProgress) => void, now: () => number) {
-  let reportedAt = now();
+  const began = now();
+  let reportedAt = began;
   let phase: StepProgress['phase'] | undefined;
   let phaseBegan = reportedAt;
   let before = reportedAt;
@@ -25,7 +27,8 @@ export function progressReport(report: (progress: ReportedProgress) => void, now
       phaseBegan = before; // progress arrives when a part of a phase is done, not when it begins
     }
     before = at;
-    if (at - reportedAt < PROGRESS_MS) return;
+    const gateBegins = progress.phase === 'gate' && reportedAt > began;
+    if (at - reportedAt < PROGRESS_MS && !gateBegins) return;
     reportedAt = at;
     const perSample = (at - phaseBegan) / progress.samples;
     report({ ...progress, secondsLeft: Math.round((perSample * (progress.of - progress.samples)) / 1000) });

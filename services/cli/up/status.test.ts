@@ -23,12 +23,12 @@ const submitted = (batchId: string, n: number) =>
       settings: defaultTrainingSettings('claw-nano').settings,
     },
   });
-const line = (batch: string) =>
+const line = (batch: string, phase = 'training') =>
   JSON.stringify({
     level: 30,
     service: 'trainer',
     batch,
-    phase: 'training',
+    phase,
     samples: 3,
     of: 4,
     secondsLeft: 20,
@@ -43,6 +43,8 @@ test('the live line shows the progress of the running step only', () => {
   expect(shown()).toBe('a step is running');
   status.onStep(stepProgressOf(line('b1'))!);
   expect(shown()).toBe('a step is running: training 3 of 4, 20 s left');
+  status.onStep(stepProgressOf(line('b1', 'gate'))!);
+  expect(shown()).toBe('a step is running: the gate checks the candidate');
   status.on(
     PolicyRejected.create({
       ...said('b1/rejected'),

@@ -185,7 +185,9 @@ const isOutcome = (event: ClawLoopEvent): event is Outcome =>
 const describe = (progress: StepProgress | undefined): string =>
   progress === undefined
     ? ''
-    : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
+    : progress.phase === 'gate'
+      ? ': the gate checks the candidate'
+      : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
 
 /**
  * The live line: served versions, answers, turns, verdicts, and the progress to the next step. With several
