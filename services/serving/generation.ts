@@ -10,9 +10,12 @@ export type AdapterSource = { readonly name: string; readonly folder: string; re
 /** Version 0 is the base policy, shared by all adapters; it has no `adapter`. */
 export type PolicyVersion = { readonly version: number; readonly adapter?: AdapterSource };
 
-/** `live`: the version of the adapter that is served when the answer begins. */
+/**
+ * `live`: the version of the adapter that is served when the answer begins. `canary`: the name of a candidate that
+ * answers instead, unless its canary has ended by then.
+ */
 export type PolicyTarget =
-  | { readonly kind: 'live'; readonly adapter: string }
+  | { readonly kind: 'live'; readonly adapter: string; readonly canary?: string }
   | ({ readonly kind: 'pinned' } & PolicyVersion);
 
 /** The required form of an answer. `param`: the request field that requires it, named in refusals. */

@@ -36,7 +36,7 @@ export function serveCanary({ view, engine, adapter, logger }: Options): CanaryC
     loading = undefined;
     ready = undefined;
     if (canary === undefined) {
-      // the base is in memory in any case, so this frees the candidate
+      // The base is in memory in any case, so this frees the candidate. The head answers requests that still wait for it.
       if (isServed) engine.serve(aliasOf(adapter), { version: 0 }, never).catch(() => {});
       isServed = false;
       return;

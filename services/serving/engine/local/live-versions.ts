@@ -48,6 +48,11 @@ export function createLiveVersions({ versions, warmers, recentPrompts, onWork }:
       if (before !== undefined) versions.release(before.version);
       onWork();
     },
-    of: ({ target }) => (target.kind === 'live' ? live.get(target.adapter) : undefined),
+    of: ({ target }) => {
+      if (target.kind !== 'live') return undefined;
+      const candidate = target.canary === undefined ? undefined : live.get(target.canary);
+      // a canary that has ended has version 0
+      return candidate !== undefined && candidate.version.version > 0 ? candidate : live.get(target.adapter);
+    },
   };
 }

@@ -9,6 +9,7 @@ import type {
   EngineCounters,
   GenerationListener,
   GenerationRequest,
+  PolicyTarget,
   PolicyVersion,
 } from '../../generation.ts';
 import { readEvents } from './events.ts';
@@ -65,7 +66,7 @@ export function openUpstreamEngine(setup: UpstreamSetup): Engine {
 
   const targetOf = async ({ target }: GenerationRequest, signal: AbortSignal): Promise<PolicyVersion> => {
     if (target.kind === 'pinned') return target;
-    return setup.hasVersions ? live.of(target.adapter, signal) : { version: 0 };
+    return setup.hasVersions ? live.of(target, signal) : { version: 0 };
   };
   /** If the server does not know the model name, loads it again and retries once. */
   const generate: Engine['generate'] = async (original, listener, signal) => {
@@ -180,11 +181,13 @@ async function answerOnce(
   }
 }
 
+type LiveTarget = Extract<PolicyTarget, { readonly kind: 'live' }>;
+
 /** The live version of each adapter. */
 type LiveVersions = {
   readonly moveTo: (adapter: string, policy: PolicyVersion) => void;
   /** Waits for the first version. Rejects with the reason of the signal. */
-  readonly of: (adapter: string, signal: AbortSignal) => Promise<PolicyVersion>;
+  readonly of: (target: LiveTarget, signal: AbortSignal) => Promise<PolicyVersion>;
   readonly all: () => readonly PolicyVersion[];
 };
 
@@ -202,7 +205,12 @@ function createLiveVersions(models: Pick<UpstreamModels, 'keepLive'>): LiveVersi
       models.keepLive(adapter, policy.version);
       firstOf(adapter).resolve(policy);
     },
-    of: async (adapter, signal) => live.get(adapter) ?? unlessAborted(firstOf(adapter).promise, signal),
+    of: async ({ adapter, canary }, signal) => {
+      const candidate = canary === undefined ? undefined : live.get(canary);
+      // a canary that has ended has version 0
+      if (candidate !== undefined && candidate.version > 0) return candidate;
+      return live.get(adapter) ?? unlessAborted(firstOf(adapter).promise, signal);
+    },
     all: () => [...live.values()],
   };
 }
