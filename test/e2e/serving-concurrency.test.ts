@@ -42,6 +42,30 @@ describe('many requests at once', () => {
     ).toBe(true);
   });
 
+  test('a request whose client leaves before its first token is counted as 499', async () => {
+    const request = {
+      model: 'clawloop',
+      messages: [user('a long one')],
+      logit_bias: { 1202: -100, 1200: -100 },
+    };
+    const left = () =>
+      on.serving.metric(
+        'clawloop_serving_requests_total{route="/v1/chat/completions",status="499",service="serving"}',
+      );
+    expect(await left()).toBeNaN();
+    await until('a request is counted', async () => {
+      const stop = new AbortController();
+      const asked = on.serving.client.chat.completions
+        .create(request, { signal: stop.signal })
+        .catch(() => {});
+      await until('it runs', async () => (await on.serving.metric('clawloop_engine_running')) > 0);
+      stop.abort();
+      await asked;
+      await until('it stopped', async () => (await on.serving.metric('clawloop_engine_running')) === 0);
+      return (await left()) > 0;
+    });
+  });
+
   test('eight streams share their steps, and the health route answers between two chunks', async () => {
     const [steps, moved] = [
       await on.serving.metric('clawloop_engine_steps'),

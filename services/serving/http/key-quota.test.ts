@@ -71,6 +71,16 @@ test('requests other than for answers have a separate limit for every key', () =
   expect(many(bob, 30)).toBe(10);
 });
 
+test('refused requests end the limit, but run up no debt', () => {
+  let ms = 0;
+  const quota = createKeyQuota(() => ms, 10);
+  const ann = caller({});
+  for (let request = 0; request < 1000; request++) quota.refused(ann);
+  expect(quota.admitUnread(ann)).toEqual({ limit: '10 refused requests per minute', retryAfterSeconds: 6 });
+  ms += 6_000;
+  expect(quota.admitUnread(ann)).toBeUndefined();
+});
+
 test('tokens are reserved before an answer and settled after it', () => {
   const { quota, wait } = quotaAt();
   const ann = caller({ tokensPerMinute: 600 });

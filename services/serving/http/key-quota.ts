@@ -105,9 +105,13 @@ export function createKeyQuota(
     },
     admitUnread: (caller) => findUsedUp(caller.keyId, limitsOf(caller), { refusedPerMinute: 1 }),
     refused: (caller) => {
+      const { keyId } = caller;
       const limits = limitsOf(caller);
-      admitted.set(caller.keyId, limits);
-      if (Number.isFinite(limits.refusedPerMinute)) take(caller.keyId, 'refusedPerMinute', 1);
+      admitted.set(keyId, limits);
+      // Requests that were read at the same time must not run up a debt.
+      const limit = limits.refusedPerMinute ?? Number.POSITIVE_INFINITY;
+      if (Number.isFinite(limit))
+        take(keyId, 'refusedPerMinute', Math.min(1, Math.max(0, leftOf(keyId, 'refusedPerMinute', limit))));
     },
     spend: takeTokens,
   };

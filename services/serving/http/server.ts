@@ -93,6 +93,7 @@ export async function createServer(
   const letIn = createDoor(deps);
   const isOpen = isOpenPath(config.host);
   server.addHook('onRequest', async (request, reply) => {
+    countAtClose(metrics, request, reply);
     void reply.header('x-request-id', request.id);
     if (isMessagesPath(request.url)) void reply.header('request-id', request.id);
     if (!isOpen(request)) await letIn(request);
@@ -103,16 +104,26 @@ export async function createServer(
     reply.raw.once('close', () => sockets.ended(socket));
   });
   server.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'none';
     const caller = callerIfKnown(request);
     if (caller !== undefined && wantsAnswer(request) && isClientError(reply.statusCode))
       quota.refused(caller);
-    metrics.requests.inc({ route, status: reply.statusCode });
   });
   server.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
   registerHealth(server, readiness, registry, { logger });
   registerRoutes(server);
   return server;
+}
+
+/** Counts a request when its answer ends, also if the client leaves before it; `onResponse` is not called then. */
+function countAtClose(
+  { requests }: HttpDeps['metrics'],
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+): void {
+  raw.once('close', () => {
+    const status = raw.headersSent ? raw.statusCode : ServingError.CLIENT_LEFT().status;
+    requests.inc({ route: request.routeOptions.url ?? 'none', status });
+  });
 }
 
 function openFastify({ maxBodyBytes, requestTimeoutMs }: ServingConfig): FastifyInstance {
@@ -185,9 +196,10 @@ function createDoor({ config, access, quota, ending }: HttpDeps): (request: Fast
     // a session must not see what other callers do
     if (caller.sessionKey !== undefined && request.routeOptions.url === '/metrics')
       throw ServingError.NOT_FOR_SESSION_KEYS();
-    setCaller(request, caller);
+    // A request that is refused unread has no caller yet, so it does not count as refused: retries would prolong the wait.
     if (wantsAnswer(request)) admitUnread(quota, caller);
     else admitOther(quota, caller);
+    setCaller(request, caller);
   };
 }
 
