@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasNoCredentials } from './logged-url.ts';
 
 /** Where checkpoints are kept. Serving, the trainer and the commands take these settings. */
 export const CheckpointsConfig = z.object({
@@ -14,10 +15,7 @@ export const CheckpointsConfig = z.object({
     ),
   s3Endpoint: z
     .url({ protocol: /^https?$/ })
-    .refine(
-      (url) => new URL(url).password === '',
-      'give the secret as s3SecretAccessKey, because the URL is logged',
-    )
+    .refine(hasNoCredentials, 'give the secret as s3SecretAccessKey, because the URL is logged')
     .optional()
     .describe('s3: address of the object storage; default: Amazon S3 in the region'),
   s3Region: z.string().min(1).optional().describe('s3: region; default AWS_REGION, otherwise us-east-1'),

@@ -1,13 +1,11 @@
 import { z } from 'zod';
+import { hasNoPassword } from './logged-url.ts';
 
 /** Where Redis is. */
 export const RedisConfig = z.object({
   redisUrl: z
     .url({ protocol: /^rediss?$/ })
-    .refine(
-      (url) => new URL(url).password === '',
-      'give the password as redisPassword, because the URL is logged',
-    )
+    .refine(hasNoPassword, 'give the password as redisPassword, because the URL is logged')
     .default('redis://127.0.0.1:6379')
     .describe('redis: address, redis://host:port/database, or rediss:// for TLS'),
   redisUsername: z.string().optional().describe('redis: user name (ACL)'),

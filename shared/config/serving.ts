@@ -3,6 +3,7 @@ import { AsideConfig } from './aside.ts';
 import { CheckpointsConfig } from './checkpoints.ts';
 import { CommonConfig } from './common.ts';
 import { configuredKey } from './configured-key.ts';
+import { hasNoCredentials } from './logged-url.ts';
 import { QueueConfig, RedisConfig } from './queue.ts';
 import { TrainingEngineConfig } from './training-server.ts';
 
@@ -211,7 +212,11 @@ export const ServingConfig = CommonConfig.extend({
       'MiB of events that may wait in the outbox for the log, at most half from one access key; beyond that, events are not recorded, and the answer says so',
     ),
   engine: z.enum(['local', 'upstream']).default('local').describe('which engine generates'),
-  upstreamUrl: z.url().optional().describe('base address of an OpenAI-compatible server, including /v1'),
+  upstreamUrl: z
+    .url()
+    .refine(hasNoCredentials, 'give the key as upstreamApiKey, because the URL is logged')
+    .optional()
+    .describe('base address of an OpenAI-compatible server, including /v1'),
   upstreamKind: z
     .enum(['openai', 'vllm', 'sglang'])
     .default('openai')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasNoCredentials } from './logged-url.ts';
 
 const trainingDialect = z.enum(['tinker', 'fireworks', 'skyrl-jax', 'skyrl-train', 'open-rl']);
 type TrainingDialect = z.output<typeof trainingDialect>;
@@ -13,10 +14,7 @@ export const TrainingEngineConfig = z.object({
     ),
   trainingUrl: z
     .url({ protocol: /^https?$/ })
-    .refine(
-      (url) => new URL(url).password === '',
-      'give the key as trainingApiKey, because the URL is logged',
-    )
+    .refine(hasNoCredentials, 'give the key as trainingApiKey, because the URL is logged')
     .optional()
     .describe('tinker: address of the server, before /api/v1; default TINKER_BASE_URL'),
   trainingDialect: trainingDialect
