@@ -8,12 +8,24 @@ const apis = ['chat', 'messages', 'responses'] as const;
 
 test('the id of an answer contains its lane, readable for its key', () => {
   for (const api of apis) {
-    const id = ids.make('ann', lane, api);
+    const id = ids.make('ann', lane, api, 128);
     expect(laneOfCompletion(id)).toBe(lane);
     for (const choice of [0, 1, 127]) expect(ids.laneOf(choiceId(id, choice), 'ann')).toBe(lane);
     expect(createAnswerIds(Buffer.alloc(32, 1)).laneOf(id, 'ann')).toBe(lane);
   }
   expect(new Set(Array.from({ length: 1000 }, () => ids.make('ann', lane, 'chat'))).size).toBe(1000);
+});
+
+test('the id of a choice that was never made is rejected', () => {
+  const known = (choices: number | undefined, choice: number) =>
+    ids.laneOf(choiceId(ids.make('ann', lane, 'chat', choices), choice), 'ann') !== undefined;
+  expect([known(undefined, 0), known(undefined, 1), known(3, 2), known(3, 3), known(128, 128)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('another key, another secret or a changed digit invalidates an id', () => {

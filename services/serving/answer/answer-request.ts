@@ -156,7 +156,7 @@ function withCanary(
   const alias = canaryOf(target.adapter)?.aliasFor(
     conversationName(lane, envelope.session, chat.generation.messages),
   );
-  return alias === undefined ? target : { kind: 'live', adapter: alias };
+  return alias === undefined ? target : { ...target, canary: alias };
 }
 
 /** More choices than a limit can ever admit are a client error; a full limit is one to retry. */
@@ -193,7 +193,7 @@ function acceptRequest(
   }
   const lane = laneOf(keyId, envelope.session, isDefault ? undefined : adapter);
   return {
-    id: ids.make(keyId, lane, api),
+    id: ids.make(keyId, lane, api, chat.generation.choices),
     created: Math.floor(Date.now() / 1000),
     api,
     requestId: envelope.requestId ?? request.id,

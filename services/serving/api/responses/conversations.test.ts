@@ -266,9 +266,11 @@ test('deletions are known while the answer can be replayed, also after a restart
   expect(await known()).toEqual([false, false, true]);
   const unheard = opened({ reachEnd: async () => false, isCaughtUp: () => false });
   await expect(unheard.isDeleted(deleted)).rejects.toMatchObject({ name: 'RESPONSES_UNREADABLE' });
-  expect(await unheard.isDeleted(newId('chat'))).toBe(false);
+  const [chat, untouched] = [newId('chat'), newId('chat')];
+  expect(await unheard.isDeleted(chat)).toBe(false);
   unheard.forget(deletion(deleted));
-  expect(await unheard.isDeleted(deleted)).toBe(true);
+  unheard.forget(deletion(`${chat}-2`)); // a choice
+  expect(await Promise.all([deleted, chat, untouched].map(unheard.isDeleted))).toEqual([true, true, false]);
 });
 
 test('an unavailable log is an error, not a missing response', async () => {

@@ -1,7 +1,7 @@
 import type { ResponseDeleted } from '../../../../shared/events/response-deleted.ts';
 import { createInTurn, withDeadline } from '../../../../shared/lang/async.ts';
 import type { EventLog } from '../../../../shared/log/event-log.ts';
-import type { AnswerIds } from '../../answer/answer-ids.ts';
+import { type AnswerIds, completionOf } from '../../answer/answer-ids.ts';
 import { bytesOf, createFairCache } from '../../answer/fair-cache.ts';
 import { REPEATABLE_MS } from '../../answer/recorded-answers.ts';
 import { ServingError } from '../../errors.ts';
@@ -88,8 +88,8 @@ export function openConversations(options: Options): Conversations {
     },
     deletions: deletions.all,
     isDeleted: async (id) => {
-      if (!id.startsWith('resp_')) return false;
-      if (!deletions.has(id) && !(await reachEnd()) && !isCaughtUp())
+      // Only responses can be deleted by their own client, who may then repeat the request at once at another replica.
+      if (id.startsWith('resp_') && !deletions.has(id) && !(await reachEnd()) && !isCaughtUp())
         throw ServingError.RESPONSES_UNREADABLE({ retryAfterSeconds: 5 });
       return deletions.has(id);
     },
@@ -115,7 +115,8 @@ function rememberDeletions(now: () => number, from: DeletionsState = []) {
     has: (id: string): boolean => deleted.has(id),
     all: (): DeletionsState => [...deleted],
     add: ({ data: { interactionId }, time }: ResponseDeleted): void => {
-      if (!isOld(Date.parse(time))) deleted.set(interactionId, Date.parse(time));
+      // a repeated request gets all choices of its answer, so one deleted choice counts for all
+      if (!isOld(Date.parse(time))) deleted.set(completionOf(interactionId), Date.parse(time));
       for (const [id, at] of deleted) {
         if (!isOld(at)) break;
         deleted.delete(id);
