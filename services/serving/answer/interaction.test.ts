@@ -77,3 +77,10 @@ test('an event that exceeds the record size loses its messages and is marked', (
   const bare = interactionCompleted(data(messages), undefined, most - 1).data;
   expect(bare).toMatchObject({ messages: [], tooLarge: true, untrainable: 'too-large' });
 });
+
+test('an event that is too large because of the instructions of a response loses them', () => {
+  const response = { store: true, created_at: 1, instructions: 'x'.repeat(10_000) };
+  const bare = interactionCompleted({ ...data(received(1)), response }, undefined, 5_000).data;
+  expect(bare).toMatchObject({ tooLarge: true, response: { store: true, created_at: 1 } });
+  expect(JSON.stringify(bare).length).toBeLessThan(5_000);
+});

@@ -11,7 +11,7 @@ const source = 'clawloop/serving';
 type Completed = InteractionCompleted['data'];
 
 /**
- * The event of an answered request. If it exceeds the maximum record size, the messages are left out and the event is
+ * The event of an answered request. If it exceeds the maximum record size, all texts are left out and the event is
  * marked as too large: the turn is then skipped for this reason.
  */
 export function interactionCompleted(
@@ -31,9 +31,13 @@ export function interactionCompleted(
     rememberEventText(event, () => joinJson(pieces));
     return event;
   }
-  const { tools: _tools, templateInput: _input, ...rest } = data;
+  const { tools: _tools, templateInput: _input, response, ...rest } = data;
   const bare: Completed = {
     ...rest,
+    // what a response repeats of its request, such as its instructions, may be as large as the messages
+    ...defined({
+      response: response && { store: response.store, created_at: response.created_at },
+    }),
     messages: [],
     answer: { role: 'assistant', content: null } satisfies ChatMessage,
     tokens: null,

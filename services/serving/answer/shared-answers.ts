@@ -77,6 +77,7 @@ export function openSharedAnswers({
           return { kind: 'recorded', answer: found };
         }
       } catch (error) {
+        void place.release(name, mine); // the client may have left while the claim was under way
         claim.leave();
         throw error;
       }

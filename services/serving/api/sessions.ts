@@ -7,6 +7,7 @@ import { readEnvelope } from '../answer/envelope.ts';
 import { ServingError } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { readBody } from '../http/read-body.ts';
+import type { BodyConfig } from '../http/request-bodies.ts';
 import type { ApiDeps } from './api-deps.ts';
 
 const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
@@ -17,7 +18,8 @@ const EndBody = z.object({ session: z.string().min(1).max(512).nullish() });
  * the session protocol.
  */
 export function registerSessions(server: FastifyInstance, deps: ApiDeps): void {
-  server.post('/v1/sessions/end', async (request, reply) => {
+  const config: BodyConfig = { mayBeEmpty: true };
+  server.post('/v1/sessions/end', { config }, async (request, reply) => {
     const body = readBody(EndBody, request.body ?? {});
     const { keyId, sessionKey } = callerOf(request);
     const { session: named } = readEnvelope(request.headers, body.session ?? undefined);

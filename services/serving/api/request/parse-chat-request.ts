@@ -65,7 +65,11 @@ export function parseChatRequest(
       messages,
       ...chosen,
       ...defined({
-        singleCall: request.parallel_tool_calls === false || old !== undefined ? (true as const) : undefined,
+        // servers refuse a limit of calls in a request without tools
+        singleCall:
+          chosen.tools.length > 0 && (request.parallel_tool_calls === false || old !== undefined)
+            ? (true as const)
+            : undefined,
         format,
       }),
       templateVariables: {

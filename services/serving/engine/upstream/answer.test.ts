@@ -45,6 +45,15 @@ test.each([
   },
 );
 
+test('a call that ended upstream as stop, as vLLM does for a named tool, ended as a call', () => {
+  const answer = collectUpstream(request, speaker)[0]!;
+  const tool_calls = [{ index: 0, id: 'a', function: { name: 'exec', arguments: '{}' } }];
+  answer.add(UpstreamChunk.parse({ choices: [{ delta: { tool_calls } }] }));
+  answer.add(UpstreamChunk.parse({ choices: [{ delta: {}, finish_reason: 'stop' }] }));
+  expect(answer.result(false)).toMatchObject({ finishReason: 'tool_calls' });
+  expect(answer.result(false).engineFinishReason).toBeUndefined();
+});
+
 test('an end by a content filter is reported as such', () => {
   const answer = collectUpstream(request, speaker)[0]!;
   answer.add(UpstreamChunk.parse({ choices: [{ delta: {}, finish_reason: 'content_filter' }] }));

@@ -94,6 +94,17 @@ type Settings = Pick<
   | 'saltField'
 >;
 
+/** The messages as the server reads them. Servers that know only OpenAI's API refuse members of other APIs. */
+function messagesText(
+  { renamesReasoning, allSettings }: Settings,
+  messages: readonly ChatMessage[],
+): JsonText {
+  if (renamesReasoning && messages.some(hasReasoning)) return renamed(messages);
+  if (!allSettings && messages.some(({ is_error: isError }) => isError !== undefined))
+    return JSON.stringify(messages.map(({ is_error: _isError, ...message }) => message));
+  return jsonOnce(messages);
+}
+
 /** Reuses the JSON text of messages and tools, which is also written to the log. */
 function chatJson(
   setup: Settings,
@@ -103,7 +114,7 @@ function chatJson(
   const { forcedCall } = request;
   const isStrict = setup.strictForcedCalls && forcedCall !== undefined;
   const bodies = {
-    messages: setup.renamesReasoning && messages.some(hasReasoning) ? renamed(messages) : jsonOnce(messages),
+    messages: messagesText(setup, messages),
     ...defined({
       tools: tools.length === 0 ? undefined : isStrict ? strict(tools, forcedCall) : jsonOnce(tools),
     }),

@@ -19,11 +19,13 @@ const known: Readonly<Record<string, Generated['finishReason']>> = {
 };
 
 /**
- * How an answer ended, by the engine's finish reason. An unknown reason (such as vLLM's `repetition`) is kept.
- * The answer then counts as complete, since no API has a value for it, and does not train.
+ * How an answer ended, by the engine's finish reason. vLLM ends a call of a named tool with `stop`, where agents expect
+ * `tool_calls`. An unknown reason (such as vLLM's `repetition`) is kept. The answer then counts as complete, since no API
+ * has a value for it, and does not train.
  */
 export function upstreamFinish(reason: string, hasCalls: boolean): UpstreamFinish {
   const finishReason = Object.hasOwn(known, reason) ? known[reason] : undefined;
+  if (finishReason === 'stop' && hasCalls) return { finishReason: 'tool_calls' };
   if (finishReason !== undefined) return { finishReason };
   return { finishReason: hasCalls ? 'tool_calls' : 'stop', engineFinishReason: printable(reason) };
 }
