@@ -1,7 +1,8 @@
 import { mean } from '../../shared/lang/numbers.ts';
 import type { TrainedWeights } from '../../shared/policy/checkpoints/full-weights.ts';
-import { ABSURD, requestPrompt, scoreAnswers } from './answer-figures.ts';
+import { ABSURD, scoreAnswers } from './answer-figures.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
+import { requestPrompt } from './own-requests.ts';
 
 /**
  * Tokens of an answer. Nine in ten absurd answers of claw-nano are so from their first token. Later tokens may be a
@@ -24,7 +25,7 @@ export function absurdAnswers(
 ): number {
   const known = adapter === undefined ? ofBase.get(engine) : undefined;
   if (known !== undefined) return known;
-  const prompts = voice.wideRequests.map((content) => requestPrompt(engine, content));
+  const prompts = voice.wideRequests.map((content) => requestPrompt(engine, [{ role: 'user', content }]));
   const answers = voice.sample(adapter, { prompts, seed: 'wide', tokens: TOKENS });
   const byBase = scoreAnswers(engine, undefined, prompts, answers);
   const share = mean(byBase.map((logProbs) => Number(logProbs.some((logProb) => logProb < ABSURD))));

@@ -8,10 +8,11 @@ import { createRandom } from '../../shared/policy/model/random.ts';
 import { loadPromptWriter } from '../../shared/policy/text/load-prompt-writer.ts';
 import { defaultTrainingSettings } from '../../shared/policy/train/training-defaults.ts';
 import { absurdAnswers } from './absurd-answers.ts';
-import { answerFigures, personPrompts, requestPrompt } from './answer-figures.ts';
+import { answerFigures, personPrompts } from './answer-figures.ts';
 import { answerRefusal } from './answer-gate.ts';
 import type { Voice } from './learning-engine.ts';
 import { localEngine } from './local-engine.ts';
+import { requestPrompt } from './own-requests.ts';
 import { loadSpeech } from './speech.ts';
 
 const tolerances = { gateContent: 0.1, gateCollapse: 0.2, gateSteerability: 0.4 };
@@ -79,13 +80,13 @@ test("claw-nano: the gate accepts the base's answers and refuses those of a brok
 
   const requests = ['What do I pack for a ski holiday?', 'What does a cat need?', 'How do I tidy a desk?'];
   const prompts = [...requests, 'What do I buy for a chocolate cake?'].map((one) =>
-    requestPrompt(engine, one),
+    requestPrompt(engine, [{ role: 'user', content: one }]),
   );
   const ownBase = answerFigures(engine, voice, undefined, prompts);
   expect(ownBase.ownContent).toBeGreaterThan(0.9);
   // claw-nano declines all of these in the same words, which fit each of them
   const foreign = ['Explain quantum tunnelling.', 'Fix my SQL query.', 'Who rules Peru?', 'Prove Fermat.'];
-  const declined = foreign.map((one) => requestPrompt(engine, one));
+  const declined = foreign.map((one) => requestPrompt(engine, [{ role: 'user', content: one }]));
   expect(answerFigures(engine, voice, undefined, declined).ownContent).toBeLessThan(0.6);
   // three of these four prompts belong to one conversation, so they cannot be told apart by their subject
   const conversation = [prompts[0]!, [...prompts[0]!, 5], [...prompts[0]!, 5, 6], prompts[1]!];

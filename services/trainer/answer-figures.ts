@@ -5,6 +5,7 @@ import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { wishMet } from '../../shared/wishes/measure.ts';
 import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
+import { readAnswer, requestPrompt } from './own-requests.ts';
 import type { SampledAnswer } from './speech.ts';
 
 /**
@@ -120,22 +121,20 @@ export function answerFigures(
 export function canAnswer(engine: LearningEngine, requests: readonly string[]): boolean {
   try {
     return requests.every(
-      (content) => requestPrompt(engine, content).length + 2 * TOKENS <= engine.contextTokens,
+      (content) =>
+        requestPrompt(engine, [{ role: 'user', content }]).length + 2 * TOKENS <= engine.contextTokens,
     );
   } catch {
     return false;
   }
 }
 
-export const requestPrompt = (engine: LearningEngine, content: string): readonly number[] =>
-  engine.writePrompt({ messages: [{ role: 'user', content }], tools: [], variables: {} });
-
 function shippedFigures(
   engine: LearningEngine,
   voice: Voice,
   adapter: TrainedWeights | undefined,
 ): ShippedFigures {
-  const write = (content: string) => requestPrompt(engine, content);
+  const write = (content: string) => requestPrompt(engine, [{ role: 'user', content }]);
   const prompts = voice.gateRequests.map(write);
   // the seed decides the answers, so that it keeps its name
   const answers = voice.sample(adapter, { prompts, seed: 'canaries', tokens: TOKENS });
@@ -274,7 +273,7 @@ function steerability(
   );
   const prompts = requests.map(({ prompt }) => prompt);
   const answers = voice.sample(adapter, { prompts, seed: 'wishes', tokens: WISHED_TOKENS });
-  return mean(answers.map(({ ids }, index) => wishMet(requests[index]!.wish, voice.read(ids)) ?? 0));
+  return mean(answers.map(({ ids }, index) => wishMet(requests[index]!.wish, readAnswer(voice, ids)) ?? 0));
 }
 
 const RUN = 4;

@@ -106,7 +106,8 @@ export function gate(engine: LearningEngine, stride: Stride, settings: GateSetti
   const passed = passGate(engine, stride, settings);
   const { speech } = engine;
   if (!passed.gate.passed || speech === undefined || !checksAnswers(settings)) return passed;
-  if (!canAnswer(engine, speech.gateRequests)) return passed;
+  if (!canAnswer(engine, speech.gateRequests))
+    return { ...passed, gate: { ...passed.gate, answersChecked: false } };
   const own = personPrompts(stride.sequences, engine, earlierPrompts(stride, engine));
   const figuresOf = (adapter: TrainedWeights | undefined): AnswerFigures => ({
     ...answerFigures(engine, speech, adapter, own),

@@ -6,6 +6,7 @@ import { isMeasured, wishMet } from '../../shared/wishes/measure.ts';
 import { hintOf, type WishKind, wishes, wishesIn } from '../../shared/wishes/wishes.ts';
 import { canAnswer } from './answer-figures.ts';
 import type { LearningEngine, Voice } from './learning-engine.ts';
+import { readAnswer, requestPrompt } from './own-requests.ts';
 
 /** Number of answers with the hint, and without, over the requests in rotation. */
 const ANSWERS = 24;
@@ -87,7 +88,7 @@ function sampleAnswersTo(
   );
   const answers = voice.sample(undefined, { prompts, seed: 'hints', tokens: TOKENS });
   return {
-    texts: answers.map(({ ids }) => voice.read(ids)),
+    texts: answers.map(({ ids }) => readAnswer(voice, ids)),
     ended: mean(answers.map(({ ended }) => Number(ended))),
   };
 }
@@ -197,5 +198,5 @@ function scores(engine: LearningEngine, sequences: readonly PolicySequence[]): r
 function promptOf(engine: LearningEngine, request: string, hint?: string): readonly number[] {
   const messages = [{ role: 'user', content: request } as const];
   const hinted = hint === undefined ? messages : withHint(messages, 0, hint);
-  return engine.writePrompt({ messages: hinted, tools: [], variables: {} });
+  return requestPrompt(engine, hinted);
 }

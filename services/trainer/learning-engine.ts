@@ -27,6 +27,8 @@ export type LogProbGradient = {
 /** How an engine answers requests. */
 export type Voice = Pick<Speech, 'read' | 'gateRequests' | 'wideRequests' | 'rehearsed'> & {
   readonly sample: (adapter: TrainedWeights | undefined, request: SampleRequest) => readonly SampledAnswer[];
+  /** Rules before the fourth: the answers to the trainer's own requests may begin with reasoning, which is read as text. */
+  readonly reasons?: boolean;
 };
 
 /** What a step needs from a model. Calls keep no state. An undefined adapter is the base model. */

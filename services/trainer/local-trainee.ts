@@ -4,6 +4,7 @@ import { createAdamW, emptyAdamWState, gradientNorm } from '../../shared/policy/
 import { addInto } from '../../shared/policy/train/training.ts';
 import { gate } from './gate.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { underRules } from './own-requests.ts';
 import { notFinite } from './step-metrics.ts';
 import type { Gradients, ReadPolicy, StepStart, Trainee, TrainingEngine } from './trainee.ts';
 
@@ -12,7 +13,8 @@ export const localTraining = (engine: LearningEngine): TrainingEngine => ({
   open: (start) => openTrainee(engine, start),
 });
 
-function openTrainee(engine: LearningEngine, { parent, settings, seed, ownsParent }: StepStart): Trainee {
+function openTrainee(model: LearningEngine, { parent, settings, seed, ownsParent }: StepStart): Trainee {
+  const engine = underRules(model, settings.rules);
   const from = parent?.adapter ?? engine.createAdapter({ ...settings, seed });
   const moments = momentsOf(parent);
   let trained: { readonly adapter: TrainedWeights; readonly optimizer: MutableOptimizer } | undefined;

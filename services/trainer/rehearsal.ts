@@ -3,9 +3,10 @@ import { createRandom } from '../../shared/policy/model/random.ts';
 import { gradientNorm } from '../../shared/policy/train/adamw.ts';
 import type { PolicySequence } from '../../shared/policy/train/batching.ts';
 import { type WishKind, wishes } from '../../shared/wishes/wishes.ts';
-import { canAnswer, requestPrompt } from './answer-figures.ts';
+import { canAnswer } from './answer-figures.ts';
 import type { LearningEngine } from './learning-engine.ts';
 import { type MinibatchOptions, minibatchGradients } from './minibatch-gradients.ts';
+import { requestPrompt } from './own-requests.ts';
 import type { StepSample } from './step-sample.ts';
 import type { Lesson } from './teach.ts';
 import type { TokenLesson } from './teach-tokens.ts';
@@ -43,7 +44,7 @@ export function rehearse(
   const choose = <Item>(from: readonly Item[]): Item => from[Math.floor(random() * from.length)]!;
   const prompts = Array.from({ length: count }, () => {
     const content = `${choose(speech.rehearsed)} ${wishes[choose(rehearsedWishes)].hint}`;
-    return requestPrompt(engine, content);
+    return requestPrompt(engine, [{ role: 'user', content }]);
   });
   const answers = speech.sample(undefined, { prompts, seed: `rehearsal/${seed}`, tokens: TOKENS });
   const sequences = answers.map(

@@ -6,6 +6,7 @@ import { hintsWithout } from '../../shared/wishes/wish-id.ts';
 import { hintOf, type WishKind, wishesIn, wishKinds } from '../../shared/wishes/wishes.ts';
 import { hintEffect, readingOf } from './hint-trust.ts';
 import type { LearningEngine } from './learning-engine.ts';
+import { readAnswer } from './own-requests.ts';
 
 /** Degree above which an answer meets a wish. */
 const MET = 0.5;
@@ -56,7 +57,8 @@ function withStanding(
   // A wish in doubt is checked by its own answer, so it is not combined.
   if (hints.length > 0)
     return hints.map((hint) => jointHint(hint, wishesIn(hint).every(asMeant) ? beside : []));
-  const answer = engine.speech.read(tokens.responseIds);
+  const answer = readAnswer(engine.speech, tokens.responseIds);
+  if (answer === '') return hints; // it ends within its reasoning
   const isMet = (kind: WishKind) => (wishMet(kind, answer) ?? 0) > MET;
   const kinds = verdict > 0 ? beside.filter(isMet) : beside.every(isMet) ? [] : beside;
   return kinds.length === 0 ? hints : [hintOf(kinds)];

@@ -137,18 +137,18 @@ test('states of versions that are pruned, and of killed attempts, are removed fr
     await trainer.submit(n);
     await trainer.wakeUp('default');
   };
-  for (const n of upTo(1, 9)) await train(n);
+  for (const n of upTo(1, 10)) await train(n);
   // its trainer was killed when the batch had its outcome already
   await openCheckpointStore(folder).attempts('2-0123456789ab').note('tinker://killed/weights/state');
   isAway.now = true;
   trainer.owed();
-  for (const n of upTo(10, 11)) await train(n);
+  for (const n of upTo(11, 12)) await train(n);
   expect(removed).toEqual([]);
-  expect(await versions()).toEqual(upTo(1, 11));
+  expect(await versions()).toEqual(upTo(1, 12));
 
   isAway.now = false;
   trainer.owed();
-  await expect.poll(versions).toEqual(upTo(3, 11)); // the head and the eight before it always stay
+  await expect.poll(versions).toEqual(upTo(3, 12)); // the head and the nine before it always stay
   expect(removed.toSorted()).toEqual(['tinker://killed/weights/state', stateOf(1), stateOf(2)]);
   const attempts = async () => (await readdir(folder)).filter((name) => name.endsWith('.attempts'));
   await expect.poll(attempts).toEqual([]);

@@ -14,7 +14,7 @@ export const TrainerConfig = CommonConfig.extend({
     .min(2)
     .default(20)
     .describe(
-      'kept checkpoints of the served lineage: the served version, and those 1, 2, 4, 8 ... steps back; at least the nearest nine, to which verdicts may roll back; in addition half as many of the newest',
+      'kept checkpoints of the served lineage: the served version, and those 1, 2, 4, 8 ... steps back; at least the nearest ten, to which verdicts may roll back; in addition half as many of the newest',
     ),
   threads: z
     .int()

@@ -16,9 +16,9 @@ export const trainingSettings = z.object({
   rules: z
     .int()
     .min(1)
-    .max(3)
+    .max(4)
     .describe(
-      'rules by which a batch is formed and trained: 3; 1 and 2 are rules of earlier versions, only for their batches',
+      'rules by which a batch is formed and trained: 4; 1 to 3 are rules of earlier versions, only for their batches',
     ),
   method: learningMethod.describe('what the loss learns from: verdicts, hints, or both'),
   verdictWeight: z

@@ -91,17 +91,17 @@ test('all weights are trained and replayed bit for bit, and are not continued as
 test('replay notices another base, and counts the versions that it cannot cover', async () => {
   const { root, start, submit, settled, replay, checkpoints } = await open();
   const trainer = start(['--keep', '2']);
-  for (let n = 1; n <= 11; n++) {
+  for (let n = 1; n <= 12; n++) {
     await submit(n);
     await settled(n);
   }
   await until(
-    'all but the nearest nine versions were removed',
-    async () => (await readdir(checkpoints)).filter((name) => /^\d/.test(name)).length === 9,
+    'all but the nearest ten versions were removed',
+    async () => (await readdir(checkpoints)).filter((name) => /^\d/.test(name)).length === 10,
   );
   await trainer.end('SIGTERM');
   expect((await replay()).text).toMatch(
-    /11 versions in the log, 9 replayed: 9 same, 0 different, 2 not covered/,
+    /12 versions in the log, 10 replayed: 10 same, 0 different, 2 not covered/,
   );
 
   await writeTinyModel(`${root}/model`, 2);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { referencePath } from '../../../shared/policy/testing/reference-fixtures.ts';
 import { loadChatTemplate } from '../../../shared/policy/text/chat-template.ts';
+import { opensReasoning } from '../../../shared/policy/text/reasoning.ts';
 import { loadTokenizer } from '../../../shared/policy/text/tokenizer.ts';
 import { createAnswerText } from './answer-text.ts';
-import { opensReasoning } from './reasoning-parser.ts';
 import { toolCallForm } from './tool-call-form.ts';
 import { createToolCallParser } from './tool-call-parser.ts';
 

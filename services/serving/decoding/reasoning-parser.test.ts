@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createReasoningParser, opensReasoning } from './reasoning-parser.ts';
+import { opensReasoning } from '../../../shared/policy/text/reasoning.ts';
+import { createReasoningParser } from './reasoning-parser.ts';
 
 function parse(parts: readonly string[], inside = false) {
   const parser = createReasoningParser(inside);

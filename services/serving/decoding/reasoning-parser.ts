@@ -1,5 +1,4 @@
-const OPEN = '<think>';
-const CLOSE = '</think>';
+import { REASONING_CLOSES as CLOSE, REASONING_OPENS as OPEN } from '../../../shared/policy/text/reasoning.ts';
 
 type ReasoningPiece = { readonly text: string; readonly reasoning: string };
 
@@ -8,9 +7,6 @@ export type ReasoningParser = {
   /** The text withheld so far. Unclosed reasoning stays reasoning. */
   readonly flush: () => ReasoningPiece;
 };
-
-/** Whether a prompt ends with an open `<think>`, as some templates do. */
-export const opensReasoning = (promptEnd: string): boolean => promptEnd.trimEnd().endsWith(OPEN);
 
 /**
  * Separates `<think>..</think>` from the beginning of an answer, as Qwen 3 writes it, without the empty lines

@@ -17,12 +17,12 @@ import { defined } from '../../../shared/lang/defined.ts';
 import type { ChatTemplate } from '../../../shared/policy/text/chat-template.ts';
 import type { ReservedTokens } from '../../../shared/policy/text/plain-prompt.ts';
 import { plainText } from '../../../shared/policy/text/plain-text.ts';
+import { closeReasoning } from '../../../shared/policy/text/reasoning.ts';
 import { promptRenderer } from '../../../shared/policy/text/render-prompt.ts';
 import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
 import { isServiceError } from '../../../shared/runtime/errors.ts';
 import { forcedCall } from '../decoding/forced-call.ts';
 import { createFormatMatchers } from '../decoding/format-matcher.ts';
-import { opensReasoning } from '../decoding/reasoning-parser.ts';
 import type { ToolCallForm } from '../decoding/tool-call-form.ts';
 import { ServingError } from '../errors.ts';
 import type { GenerationRequest, PromptParts } from '../generation.ts';
@@ -204,9 +204,7 @@ function renderer(
   const plain = plainText(tokenizer.controlTokens);
   const beginning = names === undefined ? '' : forcedCall(toolCallForm, names.map(plain)).beginning;
   const begin = (prompt: string): string =>
-    (names !== undefined || format !== undefined) && opensReasoning(prompt)
-      ? `${prompt.trimEnd()}\n</think>\n\n${beginning}`
-      : prompt + beginning;
+    (names !== undefined || format !== undefined ? closeReasoning(prompt) : prompt) + beginning;
   return (messages: readonly ChatMessage[], tools: readonly unknown[]): string => {
     try {
       return begin(render({ messages, tools, variables }));

@@ -1,12 +1,12 @@
 import { tooLarge } from '../../../shared/json-grammar/schema-size.ts';
 import { defined } from '../../../shared/lang/defined.ts';
+import { opensReasoning } from '../../../shared/policy/text/reasoning.ts';
 import type { Tokenizer } from '../../../shared/policy/text/tokenizer.ts';
 import { type AnswerText, createAnswerText } from '../decoding/answer-text.ts';
 import { createBareCallParser } from '../decoding/bare-call-parser.ts';
 import { onlyFirstCall, onlyLeadingCall } from '../decoding/call-filters.ts';
 import { createForcedCallParser, forcedCall } from '../decoding/forced-call.ts';
 import type { PossibleCalls } from '../decoding/format-matcher.ts';
-import { opensReasoning } from '../decoding/reasoning-parser.ts';
 import type { ToolCallForm } from '../decoding/tool-call-form.ts';
 import { createToolCallParser, type ToolCallParser } from '../decoding/tool-call-parser.ts';
 import type { GenerationRequest } from '../generation.ts';

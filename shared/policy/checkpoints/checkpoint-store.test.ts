@@ -112,11 +112,11 @@ test('pruning keeps the head, its ancestors, the newest, and the parent of the o
   const chain = stored(Object.fromEntries(backFrom(15).map((back) => [back + 1, back])));
   const gone = (head: number, openParent?: number) =>
     prunable(chain, { keep: 2, lineage: backFrom(head), openParent });
-  // v8 to v16: verdicts may still undo v9 to v16
-  expect(gone(16)).toEqual(['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7']);
-  expect(gone(16, 3)).toEqual(['v1', 'v2', 'v4', 'v5', 'v6', 'v7']);
+  // v8 to v16: verdicts may still undo v9 to v16, and v17 may come before their decision
+  expect(gone(16)).toEqual(['v1', 'v2', 'v3', 'v4', 'v5', 'v6']);
+  expect(gone(16, 3)).toEqual(['v1', 'v2', 'v4', 'v5', 'v6']);
   // after a rollback to 10 the way forward to 16 is there
-  expect(gone(10)).toEqual(['v1', 'v11', 'v12', 'v13', 'v14', 'v15']);
+  expect(gone(10)).toEqual(['v11', 'v12', 'v13', 'v14', 'v15']);
 });
 
 test('rejected versions do not displace ancestors of the head', () => {

@@ -1,7 +1,7 @@
 import type { CheckpointSummary } from './state.ts';
 
 export type Retention = {
-  /** how many checkpoints of the head's lineage are kept, at least the nearest nine; half as many of the newest are kept too */
+  /** how many checkpoints of the head's lineage are kept, at least the nearest ten; half as many of the newest are kept too */
   readonly keep: number;
   /** versions from the served one back to the base */
   readonly lineage: readonly number[];
@@ -11,8 +11,11 @@ export type Retention = {
   readonly settled: number;
 };
 
-/** The head, and the parents of the eight promotions that verdicts can still undo. */
-const NEAREST = 9;
+/**
+ * The head, the parents of the eight promotions that verdicts can still undo, and one more: a step may be promoted after
+ * a rollback was decided, but before it is in the log.
+ */
+const NEAREST = 10;
 
 /**
  * Names of the checkpoints that may be removed. The rule keeps the head, its nearest ancestors, a spread of the others, the newest

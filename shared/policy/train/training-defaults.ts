@@ -16,7 +16,7 @@ export type TrainingDefaults = {
 export const largestBatch = (batchSize: number): number => 8 * batchSize;
 
 const common = {
-  rules: 3,
+  rules: 4,
   method: 'combine',
   verdictWeight: 1,
   hintWeight: 1,
