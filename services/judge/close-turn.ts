@@ -8,7 +8,11 @@ import { notePerson } from './weak-evidence.ts';
 export type Verdict = Pick<
   JudgmentReached['data'],
   'score' | 'mean' | 'source' | 'advantage' | 'reason' | 'implied' | 'inferred' | 'process'
-> & { readonly moreHints?: readonly string[] };
+> & {
+  readonly moreHints?: readonly string[];
+  /** hints of votes do not count */
+  readonly dropsHints?: boolean;
+};
 export const unavailable: Verdict = { score: null, mean: 0, source: 'unavailable' };
 export const setAside: Verdict = { ...unavailable, reason: 'vote-failed' };
 
@@ -36,7 +40,7 @@ type Settlement = {
 /** Closes an open turn, remembers its id, and returns its judgment. */
 export function closeTurn(
   { turns, settled, people }: JudgeTables,
-  { turnId, turn, event, verdict: { moreHints = [], ...verdict } }: Settlement,
+  { turnId, turn, event, verdict: { moreHints = [], dropsHints = false, ...verdict } }: Settlement,
 ): JudgmentReached {
   turns.delete(turnId);
   settled.add(turnId, event);
@@ -53,7 +57,7 @@ export function closeTurn(
       ...verdict,
       votes: votesOf(turn),
       needs: turn.needs,
-      hints: acceptedHints([...hintsOf(turn), ...moreHints]),
+      hints: acceptedHints([...(dropsHints ? [] : hintsOf(turn)), ...moreHints]),
       by: event.id,
     },
   });

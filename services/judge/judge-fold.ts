@@ -110,14 +110,11 @@ function onCompleted(
 }
 
 /** Feedback gives the score at once. The words after the answer may still bring a hint. */
-function onFeedback(
-  state: JudgeTables,
-  event: TurnFeedback & InputEvent,
-  { revises = false }: JudgeSettings,
-) {
+function onFeedback(state: JudgeTables, event: TurnFeedback & InputEvent, settings: JudgeSettings) {
+  const { revises = false, thumbsSettle = false } = settings;
   const { turnId, score, advantage, comment } = event.data;
   const turn = state.turns.get(turnId);
-  if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event) : [];
+  if (turn === undefined || turn.told) return revises ? onLateFeedback(state, event, settings) : [];
   if (turn.step !== undefined) return settleStep(state, event, earnReturn(turn, turn.step, event));
   const source = turn.settle === 'reward' ? ('reward' as const) : ('feedback' as const);
   const verdict = { score, mean: score, source, ...defined({ advantage }) };
@@ -125,7 +122,11 @@ function onFeedback(
     turnId,
     turn,
     event,
-    verdict: { ...verdict, ...commentAsHint(score, comment) },
+    verdict: {
+      ...verdict,
+      ...commentAsHint(score, comment),
+      dropsHints: thumbsSettle && source === 'feedback' && score > 0,
+    },
   });
   if (!revises || turn.settle !== 'votes') return [judgment];
   state.judged.set(turnId, { ...judgedTurnOf(turn, judgment), feedback: [event.id] });

@@ -9,6 +9,11 @@ export type JudgeSettings = {
   readonly sweepsAtClose?: boolean;
   /** Words after a thumb up give no hint. Absent: they may, as in logs of older versions. */
   readonly likedGivesNoHint?: boolean;
+  /**
+   * A thumb up drops the hints that came before it; one that agrees with the judgment brings only its new hints. Absent:
+   * neither, as in logs of older versions.
+   */
+  readonly thumbsSettle?: boolean;
   /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
   readonly weakVerdict?: number;
 };

@@ -87,6 +87,46 @@ test('a thumb up that comes before the votes about the words drops their hint', 
   ]);
 });
 
+test('a thumb up drops a hint that came before it, while votes were still out', () => {
+  const hinted = [turnCompleted('t'), hintCast('t', 0, 'No lists, please.'), thumb(1)];
+  const asked = { ...rules, votes: 3, hintVotes: 1 };
+  expect(openRun({ ...asked, thumbsSettle: true }).on(...hinted)).toEqual(['t 1 by feedback']);
+  expect(openRun(asked).on(...hinted)).toEqual(['t 1 by feedback: No lists, please.']);
+});
+
+test('a thumb down with a comment after a complaint brings the comment, but no second verdict', () => {
+  const thumbDown = turnFeedback('t', -1, 'thumb', 'You never read my question');
+  const told = [turnCompleted('t'), voteCast('t', 0, -1, 'No lists, please.'), thumbDown];
+  const settled = openRun({ ...rules, thumbsSettle: true });
+  expect(settled.on(...told)).toEqual([
+    't -1 by votes: No lists, please.',
+    't~1 null by feedback: You never read my question',
+  ]);
+  // its source is now feedback, so only feedback changes it
+  expect(settled.on(thumb(1)).at(-1)).toBe('t~2 1 by feedback');
+});
+
+test('a revision says whether its hints were stated before', () => {
+  const revised = (comment?: string) => {
+    const rows = memoryRows();
+    const events = [
+      turnCompleted('t'),
+      voteCast('t', 0, 0, 'No lists, please.'),
+      turnFeedback('t', -1, 'f', comment),
+    ];
+    return events.flatMap((event, offset) => {
+      const settings = { ...rules, thumbsSettle: true };
+      const { changes, emit } = judgeFold.on(rows, event, { partition: 0, offset }, settings);
+      rows.apply(changes);
+      return emit.flatMap((one) =>
+        'type' in one && one.type === 'judgment.revised' ? [one.data.repeats] : [],
+      );
+    });
+  };
+  expect(revised()).toEqual([true]);
+  expect(revised('You never read my question')).toEqual([undefined]);
+});
+
 test('in logs of older versions they give one', () => {
   const run = openRun();
   run.on(silent('t'), thumb(1), continued('t'), voteCast('t', 0, -1, 'But shorter, please.'));

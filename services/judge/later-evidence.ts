@@ -80,6 +80,7 @@ export function onWords(
 export function onLateFeedback(
   state: JudgeTables,
   event: TurnFeedback & InputEvent,
+  { thumbsSettle = false }: JudgeSettings,
 ): readonly JudgmentRevised[] {
   const { turnId, score, advantage, comment } = event.data;
   const before = state.judged.get(turnId);
@@ -87,10 +88,22 @@ export function onLateFeedback(
   const read: JudgedTurn = { ...before, feedback: [...before.feedback, event.id].slice(-MOST_FEEDBACK) };
   state.judged.set(turnId, read);
   const commentHints = score < 0 && comment !== undefined ? acceptedHints([comment]) : [];
-  const hasNewHint = commentHints.some((hint) => !before.hints.includes(hint));
-  if (signOf(before) === Math.sign(score) && !hasNewHint) {
+  const newHints = commentHints.filter((hint) => !before.hints.includes(hint));
+  const agrees = signOf(before) === Math.sign(score);
+  if (agrees && newHints.length === 0) {
     state.judged.set(turnId, { ...read, source: 'feedback' });
     return [];
+  }
+  // a verdict trains once
+  if (agrees && thumbsSettle) {
+    const confirmed = { ...read, source: 'feedback' } as const;
+    return revise(state, event, confirmed, {
+      turnId,
+      votes: [],
+      hints: newHints,
+      source: 'feedback',
+      score: null,
+    });
   }
   // the person likes the answer, so hints from supposed complaints are dropped
   const kept = score < 0 ? before.hints : [];
@@ -100,7 +113,10 @@ export function onLateFeedback(
     hints: acceptedHints([...kept, ...commentHints]),
     source: 'feedback',
     score,
-    ...defined({ advantage }),
+    ...defined({
+      advantage,
+      repeats: thumbsSettle && kept.length > 0 && newHints.length === 0 ? true : undefined,
+    }),
   });
 }
 
@@ -114,7 +130,10 @@ const isLiked = (judged: JudgedTurn): boolean => judged.source === 'feedback' &&
 const signOf = ({ score, source }: JudgedTurn): number | undefined =>
   score === null || source === 'implicit' ? undefined : Math.sign(score);
 
-type Revision = Pick<JudgmentRevised['data'], 'turnId' | 'score' | 'hints' | 'source' | 'advantage'> & {
+type Revision = Pick<
+  JudgmentRevised['data'],
+  'turnId' | 'score' | 'hints' | 'source' | 'advantage' | 'repeats'
+> & {
   readonly votes: readonly Vote[];
 };
 

@@ -87,6 +87,7 @@ await service.run(
           revises: true,
           sweepsAtClose: true,
           likedGivesNoHint: true,
+          thumbsSettle: true,
           weakVerdict: config.weakVerdict,
         },
         owed: enqueueOwed,

@@ -34,6 +34,8 @@ test.each([
   'thanks',
   'And how long for a duck egg?',
   'Could you not answer with a list?',
+  'Você leu mesmo aquilo que escrevi ontem?',
+  'Ça répond vraiment au problème posé hier ?',
 ])('%s: no plain reaction', (next) => {
   expect(reactionIn(turn('How long do I boil an egg?', next))).toBeUndefined();
 });

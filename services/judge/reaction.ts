@@ -16,20 +16,22 @@ const SAME_REQUEST = { ofRequest: 0.5, ofNext: 0.7 };
 /** Maximum share of known terms in a message about a new subject. */
 const NEW_SUBJECT = 0.25;
 
+/* Words end where no letter follows: `\b` takes accented letters for the end of a word. */
+
 /** "One more", in several languages: no repeated request. */
 const asksForMore =
-  /\b(?:another|more|next|other|else|different|new|also|second|third|continue|instead|noch|mehr|weiter|andere[rs]?|otr[oa]s?|más|autre|encore|plus|outr[oa]s?|mais)\b|更多|再来|另|别的|もっと|他の/iu;
+  /(?<!\p{L})(?:another|more|next|other|else|different|new|also|second|third|continue|instead|noch|mehr|weiter|andere[rs]?|otr[oa]s?|más|autre|encore|plus|outr[oa]s?|mais)(?!\p{L})|更多|再来|另|别的|もっと|他の/iu;
 
 /** A message that addresses the assistant is about its answer, unless it politely asks for something. */
 const addressesAssistant =
-  /\b(?:you|your|yours|du|dir|dich|dein\w*|sie|ihr|ihre\w*|tu|te|ti|tus?|usted|vous|votre|toi|você|voce|teu|tua)\b|你|您|あなた/iu;
+  /(?<!\p{L})(?:you|your|yours|du|dir|dich|dein\p{L}*|sie|ihr|ihre\p{L}*|tu|te|ti|tus?|usted|vous|votre|toi|você|voce|teu|tua)(?!\p{L})|你|您|あなた/iu;
 const asksPolitely =
-  /^(?:please |now |ok,? |okay,? |and )?(?:can|could|would|will|do) you (?!not\b|ever\b|always\b)|^(?:kannst du|können sie|könntest du|puedes|podrías|peux-tu|pouvez-vous|pourrais-tu|você pode|pode)\b/iu;
+  /^(?:please |now |ok,? |okay,? |and )?(?:can|could|would|will|do) you (?!not(?!\p{L})|ever(?!\p{L})|always(?!\p{L}))|^(?:kannst du|können sie|könntest du|puedes|podrías|peux-tu|pouvez-vous|pourrais-tu|você pode|pode)(?!\p{L})/iu;
 const namesAnswer =
-  /\b(?:answers?|repl(?:y|ies)|responses?|that|this|antwort\w*|das|respuestas?|eso|esto|réponses?|cela|ça|respostas?|isso|isto)\b|回答|答案|这|那|答え|それ/iu;
+  /(?<!\p{L})(?:answers?|repl(?:y|ies)|responses?|that|this|antwort\p{L}*|das|respuestas?|eso|esto|réponses?|cela|ça|respostas?|isso|isto)(?!\p{L})|回答|答案|这|那|答え|それ/iu;
 
 const asksSomething =
-  /[?？]\s*$|^(?:please |now |next,? |ok,? |okay,? )?(?:what|how|why|who|when|where|which|tell|write|give|explain|describe|list|name|make|show|find|compare|translate|summari[sz]e|suggest|recommend|plan|help|can|could|would)\b|^(?:bitte )?(?:was|wie|warum|wer|wann|wo|erklär\w*|schreib\w*|nenn\w*|gib|zeig\w*)\b|^(?:por favor,? )?(?:qué|cómo|cuál|quién|dónde|explica|escribe|dime|dame|haz)\b|^(?:comment|pourquoi|quel\w*|écri\w*|expliqu\w*|donne\w*|dis-moi)\b|^(?:o que|como|qual|escreva|explique|me d[êi]|faça)\b|^(?:请|帮|告诉|写|介绍|什么|怎么|为什么)|(?:ください|教えて)/iu;
+  /[?？]\s*$|^(?:please |now |next,? |ok,? |okay,? )?(?:what|how|why|who|when|where|which|tell|write|give|explain|describe|list|name|make|show|find|compare|translate|summari[sz]e|suggest|recommend|plan|help|can|could|would)(?!\p{L})|^(?:bitte )?(?:was|wie|warum|wer|wann|wo|erklär\p{L}*|schreib\p{L}*|nenn\p{L}*|gib|zeig\p{L}*)(?!\p{L})|^(?:por favor,? )?(?:qué|cómo|cuál|quién|dónde|explica|escribe|dime|dame|haz)(?!\p{L})|^(?:comment|pourquoi|quel\p{L}*|écri\p{L}*|expliqu\p{L}*|donne\p{L}*|dis-moi)(?!\p{L})|^(?:o que|como|qual|escreva|explique|me d[êi]|faça)(?!\p{L})|^(?:请|帮|告诉|写|介绍|什么|怎么|为什么)|(?:ください|教えて)/iu;
 
 /** Observations on a turn that do not depend on its judge. */
 export function observationsOn(turn: Turn): Pick<VoteCast['data'], 'reaction' | 'unmet'> {

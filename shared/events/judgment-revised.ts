@@ -22,6 +22,10 @@ export const JudgmentRevised = defineEvent('judgment.revised', 2, {
     advantage: z.number().optional().describe('replaces score minus baseline'),
     votes: z.array(z.union([z.literal(-1), z.literal(0), z.literal(1), z.null()])).readonly(),
     hints: z.array(z.string()).readonly().describe('accepted hints, longest first'),
+    repeats: z
+      .literal(true)
+      .optional()
+      .describe('its hints were stated before, in an earlier judgment of the turn'),
     source: z
       .enum(['votes', 'feedback'])
       .describe('feedback outranks votes, votes outrank what a person did'),

@@ -69,6 +69,7 @@ export const theFolds: readonly HistoryFold[] = [
         revises: true,
         sweepsAtClose: true,
         likedGivesNoHint: true,
+        thumbsSettle: true,
         weakVerdict: 0.25,
       }),
   },
