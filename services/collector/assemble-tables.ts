@@ -13,6 +13,8 @@ export type WaitingTurn = {
   readonly answered?: { readonly version: number; readonly key: string };
   /** absent: settled by votes */
   readonly settle?: 'reward';
+  /** time of its next state, RFC 3339; absent in rows of earlier programs */
+  readonly said?: string;
   /** its next state is tool results only, without words of a person */
   readonly call?: true;
   /**
@@ -57,6 +59,12 @@ export type SettledTurn = {
   /** its ready samples that were not withdrawn: the one with its verdict, and others */
   readonly verdict?: string;
   readonly others: readonly string[];
+  /** time of its next state, RFC 3339; absent in rows of earlier programs */
+  readonly said?: string;
+  /** the calls that led to its answer, latest first; absent: none */
+  readonly calls?: readonly string[];
+  /** it is a call whose verdict is, or would be, that of a later answer */
+  readonly carried?: true;
   /** why the turn was withdrawn; no later judgment of it trains */
   readonly withdrawn?: TurnWithdrawn['data']['reason'];
 };

@@ -1,4 +1,5 @@
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
+import type { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { Position } from '../../shared/events/position.ts';
 import type { SessionClosed } from '../../shared/events/session-closed.ts';
 import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
@@ -8,9 +9,10 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { Fold, InputEvent } from '../../shared/log/fold.ts';
 import { openDraft, type Table } from '../../shared/log/rows.ts';
 import { emptyEpoch, type Tables, tables } from './assemble-tables.ts';
-import { noteCall, settleCalls, withdrawCall } from './carried-verdicts.ts';
+import { noteCall, nothingCarried, settleCalls, withdrawCall } from './carried-verdicts.ts';
 import type { AssembleSettings } from './fold-settings.ts';
 import { encoded } from './lane-tables.ts';
+import { noteCalls, reviseCalls } from './revised-calls.ts';
 import { noteWithdrawn, onRevised, withdrawn, withdrawSettled, withdrawZero } from './revised-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { finish, methodOf, type SampleEvent, settleTurn } from './settle-turn.ts';
@@ -44,7 +46,7 @@ function react(state: Tables, event: InputEvent, at: Position, settings: Assembl
     case 'judgment.reached':
       return onJudgment(state, event, settings);
     case 'judgment.revised':
-      return onRevised(state, event, methodOf(settings));
+      return onJudgmentRevised(state, event, settings);
     case 'turn.withdrawn':
       return onWithdrawn(state, event, settings);
     case 'session.closed':
@@ -60,7 +62,7 @@ const epochName = ({ session, epoch }: { readonly session: string; readonly epoc
 
 function onTurn(
   state: Tables,
-  { data }: TurnCompleted,
+  { data, time }: TurnCompleted,
   { at, settings }: { readonly at: Position; readonly settings: AssembleSettings },
 ): void {
   const { turns, epochs, settledIds: settled } = state;
@@ -72,7 +74,14 @@ function onTurn(
   const settle = data.settle === 'reward' ? data.settle : undefined;
   const { version, key } = data;
   const answered = settings.recordsVerdicts && settle === undefined ? { version, key } : undefined;
-  turns.set(data.turnId, { epoch, adapter: data.adapter, at, ...defined({ settle, answered }), ...call });
+  const said = settings.datesSamples && settle === undefined ? time : undefined;
+  turns.set(data.turnId, {
+    epoch,
+    adapter: data.adapter,
+    at,
+    ...defined({ settle, answered, said }),
+    ...call,
+  });
   epochs.set(epoch, { ...row, waiting: row.waiting + 1 });
 }
 
@@ -84,8 +93,19 @@ function onJudgment(
   const turn = state.turns.get(event.data.turnId);
   if (turn === undefined) return [];
   const { carryDiscount } = settings;
-  const ofCalls = carryDiscount === undefined ? [] : settleCalls(state, turn, event, carryDiscount);
-  return [...verdictOf(turn, event), ...ofCalls, ...settleTurn(state, turn, event, settings)];
+  const { emit: ofCalls, calls } =
+    carryDiscount === undefined ? nothingCarried : settleCalls(state, turn, event, carryDiscount);
+  const settled = settleTurn(state, turn, event, settings);
+  if (settings.carriesRevised) noteCalls(state, event.data.turnId, calls);
+  return [...verdictOf(turn, event), ...ofCalls, ...settled];
+}
+
+/** A new verdict is that of the calls before the answer, too. */
+function onJudgmentRevised(state: Tables, event: JudgmentRevised, settings: AssembleSettings) {
+  const { carryDiscount, carriesRevised } = settings;
+  const ofCalls =
+    carriesRevised && carryDiscount !== undefined ? reviseCalls(state, event, carryDiscount) : [];
+  return [...ofCalls, ...onRevised(state, event, methodOf(settings), settings)];
 }
 
 /** Drops a turn that has no sample yet. `submit` drops a sample that is already ready. */

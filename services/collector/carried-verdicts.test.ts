@@ -56,6 +56,61 @@ test('the order of the judgments does not matter', () => {
   ]);
 });
 
+/** A later judgment of the answer, by a thumb. */
+const thumb = (n: number, score: number) =>
+  JudgmentRevised.create({
+    id: `c/judgment/${n}`,
+    source: 'clawloop/test',
+    time: timeAt(0),
+    data: { turnId: 'c', lane: 'lane', n, score, source: 'feedback', votes: [], hints: [], by: `d${n}` },
+  });
+const revising = { revises: true, carriesRevised: true } as const;
+
+test('a revised verdict on the answer replaces that of the calls', () => {
+  const praised = [...request, ...worked, judgment('c', 1)];
+  const before = ['ready a: 0.25', 'ready b: 0.5', 'ready c: 1'];
+  expect(emittedLines([...praised, thumb(1, -1)], revising)).toEqual([
+    ...before,
+    ...['withdrawn sample b', 'ready b~5: -0.5', 'withdrawn sample a', 'ready a~5: -0.25'],
+    ...['withdrawn sample c', 'ready c~1: -1'],
+  ]);
+  expect(emittedLines([...praised, thumb(1, -1), thumb(2, 1)], revising).slice(-6)).toEqual([
+    ...['withdrawn sample b~5', 'ready b~6: 0.5', 'withdrawn sample a~5', 'ready a~6: 0.25'],
+    ...['withdrawn sample c~1', 'ready c~2: 1'],
+  ]);
+  expect(emittedLines([...praised, thumb(1, -1)], { revises: true })).toEqual([
+    ...before,
+    ...['withdrawn sample c', 'ready c~1: -1'],
+  ]);
+});
+
+test('calls before an answer without a verdict get that of a later thumb', () => {
+  const heard = [...request, ...worked, judgment('c', 0), thumb(1, 1)];
+  const lines = emittedLines(heard, revising);
+  expect(lines).toEqual(expect.arrayContaining(['ready b~5: 0.5', 'ready a~5: 0.25', 'ready c~1: 1']));
+  expect(lines.filter((line) => line.startsWith('ready'))).toHaveLength(3);
+});
+
+test('a call that is judged after the thumb gets its verdict, and one with its own keeps that', () => {
+  const [a] = worked;
+  const late = [...request, a!, judgment('c', 1), thumb(1, -1), judgment('b', 0)];
+  expect(emittedLines(late, revising).at(-1)).toBe('ready b: -0.5');
+  const failed = [...request, a!, judgment('b', -1), judgment('c', 1), thumb(1, -1)];
+  const lines = emittedLines(failed, revising);
+  expect(lines.filter((line) => line.includes(' b'))).toEqual(['ready b: -1']);
+  const own = JudgmentRevised.create({
+    ...thumb(1, 1),
+    id: 'b/judgment/1',
+    data: { ...thumb(1, 1).data, turnId: 'b' },
+  });
+  const both = [...request, ...worked, judgment('c', 1), own, thumb(2, -1)];
+  expect(emittedLines(both, revising).filter((line) => line.includes(' b'))).toEqual([
+    'ready b: 0.5',
+    'withdrawn sample b',
+    'ready b~1: 1',
+  ]);
+});
+
 test('a withdrawn call takes its hint with it; a later verdict trains nothing', () => {
   const revised = (n: number, score: number | null, hints: readonly string[]) =>
     JudgmentRevised.create({

@@ -56,11 +56,27 @@ function verdictToCarry(
   const { score, source, hints } = judgment;
   const isFromPerson = source === 'feedback' || (source === 'votes' && turn.call !== true);
   if (turn.call === true && !isFromPerson) return undefined;
-  if (!isFromPerson || score === null || score === 0 || (score < 0 && hints.length > 0)) return null;
-  return { verdict: score, source, steps: 0 };
+  return isFromPerson ? blameOrPraise({ score, source, hints }) : null;
 }
 
-const discounted = ({ verdict, source, steps }: CarriedVerdict, discount: number): CarriedVerdict | null =>
+/** A person's verdict as their calls get it; null: it says nothing about them. */
+export const blameOrPraise = ({
+  score,
+  source,
+  hints,
+}: {
+  readonly score: number | null;
+  readonly source: CarriedVerdict['source'];
+  readonly hints: readonly string[];
+}): CarriedVerdict | null =>
+  score === null || score === 0 || (score < 0 && hints.length > 0)
+    ? null
+    : { verdict: score, source, steps: 0 };
+
+export const discounted = (
+  { verdict, source, steps }: CarriedVerdict,
+  discount: number,
+): CarriedVerdict | null =>
   Math.abs(verdict * discount) < LEAST_CARRIED
     ? null
     : { verdict: verdict * discount, source, steps: steps + 1 };
@@ -69,12 +85,27 @@ const discounted = ({ verdict, source, steps }: CarriedVerdict, discount: number
 export const carriedVerdict = ({ verdict, source, steps }: CarriedVerdict) =>
   ({ verdict, source, soft: false, hints: [], evidence: 'tool', carried: steps }) as const;
 
+/** Notes that a call has no verdict of its own, so that a later verdict on the answer is carried back to it, too. */
+export function noteCarried({ settledTurns }: Tables, id: string): void {
+  const settled = settledTurns.get(id);
+  if (settled !== undefined) settledTurns.set(id, { ...settled, carried: true });
+}
+
 type CarryResult = {
   /** samples of calls that were judged earlier, oldest first */
   readonly emit: readonly DeferredEvent[];
   /** calls that were judged earlier and get no verdict */
   readonly released: readonly string[];
+  /** all calls that led to the answer, latest first */
+  readonly all: readonly string[];
 };
+
+type SettledCalls = {
+  readonly emit: readonly (SampleDropped | DeferredEvent)[];
+  /** all calls that led to the answer, latest first */
+  readonly calls: readonly string[];
+};
+export const nothingCarried: SettledCalls = { emit: [], calls: [] };
 
 /**
  * Carries the verdict of a turn back to the calls that led to it, latest first, multiplied by `discount` at
@@ -84,16 +115,18 @@ function carryBack(state: Tables, turn: WaitingTurn, event: JudgmentReached, dis
   const { epoch } = turn;
   let row = state.epochs.get(epoch)!;
   const verdict = verdictToCarry(turn, event.data);
-  if (verdict === undefined || (row.links ?? 0) === 0) return { emit: [], released: [] };
+  if (verdict === undefined || (row.links ?? 0) === 0) return { emit: [], released: [], all: [] };
   const links = state.linksOf(epoch);
   const calls = state.callsOf(epoch);
-  const [emit, released]: [DeferredEvent[], string[]] = [[], []];
+  const [emit, released, all]: [DeferredEvent[], string[], string[]] = [[], [], []];
   let [at, carried]: [string, CarriedVerdict | null] = [event.data.turnId, verdict];
   for (let id = links.get(at); id !== undefined; id = links.get(at)) {
     links.delete(at);
+    all.push(id);
     row = { ...row, links: row.links! - 1 };
     carried = carried === null ? null : discounted(carried, discount);
     const [judged, waiting] = [calls.get(id), state.turns.get(id)];
+    if (judged !== undefined) noteCarried(state, id);
     if (waiting !== undefined) state.turns.set(id, { ...waiting, carried });
     else if (judged !== undefined && carried === null) released.push(id);
     else if (judged !== undefined && carried !== null) {
@@ -105,7 +138,7 @@ function carryBack(state: Tables, turn: WaitingTurn, event: JudgmentReached, dis
     at = id;
   }
   state.epochs.set(epoch, row);
-  return { emit, released };
+  return { emit, released, all };
 }
 
 /** Settles the calls before a judged turn. */
@@ -114,9 +147,10 @@ export function settleCalls(
   turn: WaitingTurn,
   event: JudgmentReached,
   discount: number,
-): readonly (SampleDropped | DeferredEvent)[] {
-  const { emit, released } = carryBack(state, turn, event, discount);
-  return [...emit, ...released.flatMap((id) => releaseCall(state, turn.epoch, id, event))];
+): SettledCalls {
+  const { emit, released, all } = carryBack(state, turn, event, discount);
+  const dropped = released.flatMap((id) => releaseCall(state, turn.epoch, id, event));
+  return { emit: [...emit, ...dropped], calls: all };
 }
 
 /** Treats a call that gets no verdict like any other turn judged 0. */

@@ -22,18 +22,28 @@ const IN_CONFLICT = 3;
 /** Most wishes that are remembered. */
 const MOST_WISHES = 24;
 
-/** Notes whether a sample states a wish that contradicts an earlier one. A sample without an opinion is not counted. */
-export function noteConflict(draft: Draft, { data, subject }: SampleReady, settings: SubmitSettings): void {
-  if (!isCounted(settings, subject)) return;
+/**
+ * Notes whether a sample states a wish that contradicts an earlier one. A sample without an opinion is not counted, and
+ * a repeated hint is no new opinion.
+ *
+ * @param outdated its wishes that a later complaint, which arrived before, contradicts
+ */
+export function noteConflict(
+  draft: Draft,
+  { data, subject }: SampleReady,
+  settings: SubmitSettings,
+  outdated: readonly string[] = [],
+): void {
+  if (!isCounted(settings, subject) || data.repeats) return;
   const named = namedWishes(data);
   if (named === undefined) return;
   const table = draft.table<ConflictRow>('conflict');
   const { wishes, course } = table.get('now') ?? emptyRow;
   // An inferred wish was not stated, and contradicts nothing.
-  const stated = data.inferred ? [] : named;
+  const stated = data.inferred ? [] : named.filter((wish) => !outdated.includes(wish));
   const earlier = wishes.filter((wish) => !stated.includes(wish));
   const kept = earlier.filter((wish) => !stated.some((other) => contradict(other, wish)));
-  const mark = kept.length < earlier.length ? '!' : '.';
+  const mark = kept.length < earlier.length || outdated.length > 0 ? '!' : '.';
   table.set('now', {
     wishes: [...kept, ...stated].slice(-MOST_WISHES),
     course: `${course}${mark}`.slice(-REMEMBERED),

@@ -58,6 +58,13 @@ export type AssembleSettings = {
    * discount of a person's verdict for each tool call that it is carried back over; absent: not carried back
    */
   readonly carryDiscount?: number;
+  /**
+   * Samples say when the person reacted, and a thumb up withdraws all samples of its turn. Absent (logs of earlier
+   * programs): neither.
+   */
+  readonly datesSamples?: boolean;
+  /** A revised verdict is carried back, too. Absent (logs of earlier programs): only the first one is. */
+  readonly carriesRevised?: boolean;
   /** Emit `verdict.recorded` for each judged turn. Absent (logs of earlier programs): do not. */
   readonly recordsVerdicts?: boolean;
   /** for adapters with a method other than `method` */

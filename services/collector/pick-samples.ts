@@ -11,6 +11,8 @@ export type EligibleSample = {
   readonly key?: string;
   /** set: it trains together with all such samples of its session; absent: it trains alone */
   readonly whole?: true;
+  /** when the person reacted, RFC 3339; absent in rows of earlier programs */
+  readonly said?: string;
   /** ids of the wishes in its hints; absent: none, or wishes are not tracked */
   readonly wishes?: readonly string[];
   /** ids of its wishes that do not teach */

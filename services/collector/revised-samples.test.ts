@@ -57,6 +57,34 @@ test('a hint after a verdict makes a second sample without a verdict', () => {
   expect(emittedLines(events, 'binary')).toEqual(['ready a: -1', 'dropped a~1: no-verdict']);
 });
 
+test('a thumb up withdraws a hint that words after a thumb down had brought', () => {
+  const events = [...judged(-1), revised('a', 1, null, { hints }), revised('a', 2, 1)];
+  const settings = { atLeastOne: true, revises: true, datesSamples: true, method: 'combine' } as const;
+  const { emitted } = runFold(assemble, [...events, turnWithdrawn('a')], settings);
+  expect(emitted.map(brief)).toEqual([
+    'ready a: -1',
+    'ready a~1: 0',
+    'withdrawn sample a',
+    'withdrawn sample a~1',
+    'ready a~2: 1',
+    'withdrawn sample a~2',
+  ]);
+  expect(emittedLines(events)).toEqual(['ready a: -1', 'ready a~1: 0', 'withdrawn sample a', 'ready a~2: 1']);
+});
+
+test('a sample says when the person reacted: at the end of its turn, or at the revision', () => {
+  const later = { ...revised('a', 1, -1, { hints }), time: timeAt(7) };
+  const repeated = { ...revised('a', 2, 1, { hints, repeats: true }), time: timeAt(9) };
+  const settings = { atLeastOne: true, revises: true, datesSamples: true, method: 'combine' } as const;
+  const { emitted } = runFold(assemble, [...judged(1), later, repeated], settings);
+  const ready = emitted.flatMap(({ type, data }) => (type === 'sample.ready' ? [data] : []));
+  expect(ready).toMatchObject([
+    { said: turnCompleted('a').time },
+    { said: timeAt(7) },
+    { said: turnCompleted('a').time, repeats: true },
+  ]);
+});
+
 test('an opd turn with feedback waits for words until its session ends', () => {
   const thumb = [turnCompleted('a'), judgment('a', -1, { source: 'feedback' })];
   expect(emittedLines(thumb, 'opd')).toEqual([]);

@@ -29,8 +29,9 @@ export function onRevised(
   state: Tables,
   event: JudgmentRevised,
   methodOf: (adapter: string) => LearningMethod,
+  { datesSamples = false }: Pick<AssembleSettings, 'datesSamples'>,
 ): readonly (SampleDropped | SampleWithdrawn | DeferredEvent)[] {
-  const { turnId, n, score, source, advantage, hints } = event.data;
+  const { turnId, n, score, source, advantage, hints, repeats } = event.data;
   const settled = state.settledTurns.get(turnId);
   const sampleId = revisedSampleId(turnId, n);
   // The judge forgets turns by its own clock, so it may remember one for longer.
@@ -47,15 +48,21 @@ export function onRevised(
   const method = methodOf(adapter);
   const teaches = secret === undefined && isEffective(method, score ?? 0, hints);
   const isAnother = score !== null || (pending?.waits === true && teaches);
-  const outdated = isAnother ? retractSample(state, event, settled, pending !== undefined) : [];
+  const isPending = pending !== undefined;
+  const corrected = isAnother ? retractSample(state, { event, turnId, settled, isPending }) : [];
+  // the person likes the answer, so hints from supposed complaints are refuted
+  const isRefuted = datesSamples && source === 'feedback' && (score ?? 0) > 0;
+  const refuted = isRefuted ? settled.others.map((id) => withdrawn(event, id, adapter, 'corrected')) : [];
+  const outdated = [...corrected, ...refuted];
+  const others = isRefuted ? [] : settled.others;
   if (!teaches) {
     const reason = secret !== undefined ? 'secret' : method === 'opd' ? 'no-hint' : 'no-verdict';
-    state.settledTurns.set(turnId, isAnother ? withoutVerdict(settled) : settled);
+    state.settledTurns.set(turnId, { ...(isAnother ? withoutVerdict(settled) : settled), others });
     return [...outdated, droppedSample(event, { sampleId, adapter, reason, rule: secret })];
   }
   const after = isAnother
-    ? { ...settled, verdict: sampleId }
-    : { ...settled, others: [...settled.others, sampleId] };
+    ? { ...withoutVerdict(settled), verdict: sampleId, others }
+    : { ...settled, others: [...others, sampleId] };
   state.settledTurns.set(turnId, after);
   const row = state.epochs.get(epoch);
   if (row !== undefined) state.epochs.set(epoch, { ...row, effective: true, best: null });
@@ -64,16 +71,27 @@ export function onRevised(
     source,
     soft: false,
     hints,
-    ...defined({ advantage }),
+    ...defined({ advantage, repeats: datesSamples ? repeats : undefined }),
   };
-  return [...outdated, readySample(event, { turnId, sampleId, adapter, epoch, at }, verdict)];
+  // what is not a repetition was said now
+  const said = !datesSamples ? undefined : repeats ? settled.said : event.time;
+  const turn = { turnId, sampleId, adapter, epoch, at, ...defined({ said }) };
+  return [...outdated, readySample(event, turn, verdict)];
 }
 
-const withoutVerdict = ({ verdict: _, ...settled }: SettledTurn): SettledTurn => settled;
+/** A turn whose verdict is replaced. A call then has one of its own. */
+const withoutVerdict = ({ verdict: _, carried: __, ...settled }: SettledTurn): SettledTurn => settled;
+
+type Retracted = {
+  readonly event: JudgmentRevised;
+  readonly turnId: string;
+  readonly settled: SettledTurn;
+  /** its sample waits for the end of its session */
+  readonly isPending: boolean;
+};
 
 /** Takes back the sample, ready or pending, that has a turn's previous verdict. */
-function retractSample(state: Tables, event: JudgmentRevised, settled: SettledTurn, isPending: boolean) {
-  const { turnId } = event.data;
+export function retractSample(state: Tables, { event, turnId, settled, isPending }: Retracted) {
   const { adapter, epoch, verdict } = settled;
   const calls = state.callsOf(epoch);
   if (calls.get(turnId) !== undefined) {

@@ -17,6 +17,7 @@ export type Verdict = Pick<
   | 'weight'
   | 'soft'
   | 'hints'
+  | 'repeats'
   | 'inferred'
   | 'evidence'
   | 'carried'
@@ -46,6 +47,8 @@ type TurnRecord = {
   /** name of the epoch in the rows of `assemble` */
   readonly epoch: string;
   readonly at: Position;
+  /** when the person reacted, RFC 3339 */
+  readonly said?: string;
 };
 
 /** Reports a sample that is ready. Messages and tokens come from the turn's record. */
@@ -69,6 +72,7 @@ export const readySample = (cause: ClawLoopEvent, turn: TurnRecord, verdict: Ver
         epoch,
         version,
         ...verdict,
+        ...defined({ said: turn.said }),
         messages,
         ...defined({ tools, templateInput }),
         tokens,

@@ -122,6 +122,8 @@ export function assembleSettings(config: CollectorConfig): AssembleSettings {
     revises: true,
     withdrawsSpent: true,
     sweepsAtClose: true,
+    datesSamples: true,
+    carriesRevised: true,
     recordsVerdicts: true,
     carryDiscount,
     method,

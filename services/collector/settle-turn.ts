@@ -7,7 +7,7 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { DeferredEvent } from '../../shared/log/fold.ts';
 import { secretKindIn } from '../../shared/secrets/find-secrets.ts';
 import type { EpochRow, Tables, WaitingTurn, ZeroTurn } from './assemble-tables.ts';
-import { carriedVerdict, releaseCalls, waitsForAnswer } from './carried-verdicts.ts';
+import { carriedVerdict, noteCarried, releaseCalls, waitsForAnswer } from './carried-verdicts.ts';
 import type { AssembleSettings } from './fold-settings.ts';
 import { betterOf, isEffective, noteReady } from './revised-samples.ts';
 import { droppedSample, readySample } from './sample-facts.ts';
@@ -28,7 +28,7 @@ export function settleTurn(
   state.turns.delete(turnId);
   state.settledIds.add(turnId, event);
   if (settings.revises && turn.settle !== 'reward')
-    state.settledTurns.set(turnId, { adapter, epoch, at, others: [] });
+    state.settledTurns.set(turnId, { adapter, epoch, at, others: [], ...defined({ said: turn.said }) });
   const settle = (after: EpochRow, emit: readonly SampleEvent[]) => {
     state.epochs.set(epoch, after);
     return [...emit, ...finish(state, epoch, event, settings)];
@@ -66,6 +66,7 @@ export function settleTurn(
     return settle(row, []);
   }
   const later = score === 0 && source === 'votes' && hints.length === 0 ? turn.carried : undefined;
+  if (later !== undefined) noteCarried(state, turnId);
   if (later) {
     noteReady(state, turnId);
     return settle({ ...row, effective: true }, [

@@ -123,9 +123,12 @@ function addSample(
   if (event.type !== 'sample.ready' || isKnown(draft, event.data.sampleId)) return { row, emit: [] };
   const { sampleId, following } = event.data;
   noteArrived(draft, sampleId);
-  noteConflict(draft, event, settings);
   const patience = wishPatienceOf(settings, event.subject);
-  const { inPool, left, emit } = takeWishes(draft, event, { patience, stand: settings.standingWishes });
+  const { inPool, left, outdated, emit } = takeWishes(draft, event, {
+    patience,
+    stand: settings.standingWishes,
+  });
+  noteConflict(draft, event, settings, outdated);
   if (inPool === undefined) {
     noteLeft(draft, sampleId, event);
     return { row: { ...row, eligible: row.eligible - left }, emit };
@@ -158,7 +161,7 @@ const eligibleSample = ({ data }: SampleReady, at: Position): EligibleSample => 
   at,
   session: `${data.session}@${data.epoch}`,
   version: data.version,
-  ...defined({ key: data.key, whole: data.following === undefined ? undefined : true }),
+  ...defined({ key: data.key, said: data.said, whole: data.following === undefined ? undefined : true }),
 });
 
 /** Pads a key so that keys sort like numbers. */

@@ -1,3 +1,4 @@
+import { turnOfSample } from '../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
@@ -19,6 +20,11 @@ type WishTrack = {
   };
   /** how often it was set aside before; absent: never */
   readonly times?: number;
+  /** when the latest correction was said, RFC 3339, and the turn that it is about; absent in rows of earlier programs */
+  readonly said?: string;
+  readonly turn?: string;
+  /** the wishes that its first correction replaced; absent: none */
+  readonly replaced?: WishRow;
 };
 
 /** `wishes/<access key>` */
@@ -52,16 +58,19 @@ export type NotedWishes = {
   readonly named: readonly string[];
   /** those of them that are set aside */
   readonly setAside: readonly string[];
+  /** those of them that a later complaint, which arrived before, contradicts */
+  readonly outdated: readonly string[];
   readonly changes: readonly WishChange[];
 };
 
-const nothing: NotedWishes = { named: [], setAside: [], changes: [] };
+const nothing: NotedWishes = { named: [], setAside: [], outdated: [], changes: [] };
 
 /**
  * Notes a sample in the record of its person's wishes. A wish is set aside if `patience` corrections in a row brought
  * almost no praise, and no more than before: the model cannot learn it, and training on it only drives the policy away
  * from itself. It is taken up again if praise comes nevertheless, if an older version answers, or if it returns after a
- * long time without complaints. A wish replaces an earlier one that it contradicts.
+ * long time without complaints. A wish replaces an earlier one that it contradicts, and comes back if the person likes
+ * the answer after all. Judgments may arrive in another order than the complaints, so the time of the complaint counts.
  */
 export function noteWishes(draft: Draft, { data }: SampleReady, patience: number): NotedWishes {
   const named = namedWishes(data);
@@ -70,16 +79,55 @@ export function noteWishes(draft: Draft, { data }: SampleReady, patience: number
   const key = encodeURIComponent(data.key ?? '');
   const changes: WishChange[] = [];
   const tracks = new Map(Object.entries(table.get(key) ?? {}));
+  if (data.verdict > 0) takeBack(tracks, data);
+  const isLater = ({ said }: WishTrack) => isAfter(said, data.said);
+  const outdated = named.filter((wish) =>
+    [...tracks].some(([other, track]) => isLater(track) && contradict(other, wish)),
+  );
+  const counted = data.repeats ? [] : named.filter((wish) => !outdated.includes(wish));
+  const replaced: Record<string, WishTrack> = {};
   for (const [wish, track] of tracks) {
-    if (!data.inferred && named.some((other) => contradict(other, wish))) tracks.delete(wish);
-    else if (!named.includes(wish)) tracks.set(wish, afterOtherVerdict(wish, track, data, changes));
+    if (!data.inferred && !isLater(track) && counted.some((other) => contradict(other, wish))) {
+      const { replaced: _, ...before } = track;
+      replaced[wish] = before;
+      tracks.delete(wish);
+    } else if (!named.includes(wish)) tracks.set(wish, afterOtherVerdict(wish, track, data, changes));
   }
-  for (const wish of named)
-    tracks.set(wish, afterCorrection(wish, tracks.get(wish) ?? emptyTrack, { data, patience, changes }));
+  for (const wish of counted)
+    tracks.set(
+      wish,
+      afterCorrection(wish, tracks.get(wish) ?? beginTrack(replaced), { data, patience, changes }),
+    );
   table.set(key, Object.fromEntries(mostRecentTracks(tracks)));
   const setAside = named.filter((wish) => tracks.get(wish)?.setAside !== undefined);
-  return { named, setAside, changes };
+  return { named, setAside, outdated, changes };
 }
+
+/** Whether the first time is after the second. Unknown times are not. */
+export const isAfter = (time: string | undefined, other: string | undefined): boolean =>
+  time !== undefined && other !== undefined && Date.parse(time) > Date.parse(other);
+
+/** A person likes an answer after all: a wish was misheard from the words about it. */
+function takeBack(tracks: Map<string, WishTrack>, { sampleId }: SampleReady['data']): void {
+  const turn = turnOfSample(sampleId);
+  if (turn === sampleId) return; // the first judgment
+  for (const [wish, track] of [...tracks]) {
+    if (track.turn !== turn) continue;
+    if (track.corrections > 1) {
+      const { turn: _, ...others } = track;
+      tracks.set(wish, { ...others, corrections: track.corrections - 1, course: withoutLast(track.course) });
+      continue;
+    }
+    tracks.delete(wish);
+    for (const [before, old] of Object.entries(track.replaced ?? {}))
+      if (![...tracks.keys()].some((other) => contradict(other, before))) tracks.set(before, old);
+  }
+}
+
+const withoutLast = (course: string): string => {
+  const at = course.lastIndexOf('-');
+  return at === -1 ? course : course.slice(0, at) + course.slice(at + 1);
+};
 
 /**
  * The wishes of a person that are in force: neither contradicted nor set aside, and with a recent complaint.
@@ -103,6 +151,9 @@ export function standingWishes(
 }
 
 const emptyTrack: WishTrack = { corrections: 0, course: '', quiet: 0 };
+
+const beginTrack = (replaced: WishRow): WishTrack =>
+  Object.keys(replaced).length === 0 ? emptyTrack : { ...emptyTrack, replaced };
 
 /** The wishes that a complaint contains; of praise, none. Undefined: the sample is no opinion of a person. */
 export function namedWishes(data: SampleReady['data']): readonly string[] | undefined {
@@ -137,7 +188,7 @@ function afterCorrection(
   wish: string,
   before: WishTrack,
   {
-    data: { version },
+    data: { version, said, sampleId },
     patience,
     changes,
   }: {
@@ -160,6 +211,7 @@ function afterCorrection(
     corrections: track.corrections + 1,
     course: longer(track.course, '-'),
     quiet: 0,
+    ...(said === undefined ? {} : { said, turn: turnOfSample(sampleId) }),
   };
   if (after.setAside !== undefined) return { ...after, setAside: { ...after.setAside, version } };
   if (after.corrections < patience || improves(lastCourse(after.course, patience))) return after;

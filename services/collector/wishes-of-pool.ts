@@ -12,13 +12,15 @@ import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
-import { type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
+import { isAfter, type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
 
 type SampleWishes = {
   /** members of the sample in the pool; absent: it does not enter the pool */
   readonly inPool?: Pick<EligibleSample, 'wishes' | 'without' | 'takes'>;
   /** number of samples that left the pool */
   readonly left: number;
+  /** its wishes that a later complaint, which arrived before, contradicts */
+  readonly outdated: readonly string[];
   readonly emit: readonly ClawLoopEvent[];
 };
 
@@ -34,22 +36,24 @@ export function takeWishes(
     stand = false,
   }: { readonly patience: number | undefined; readonly stand?: boolean | undefined },
 ): SampleWishes {
-  if (patience === undefined) return { inPool: {}, left: 0, emit: [] };
+  if (patience === undefined) return { inPool: {}, left: 0, outdated: [], emit: [] };
   const noted = noteWishes(draft, event, patience);
   // An inferred wish contradicts nothing.
-  const older = event.data.inferred ? [] : dropContradicted(draft, event, noted.named);
+  const { named, outdated } = noted;
+  const latest = named.filter((wish) => !outdated.includes(wish));
+  const older = event.data.inferred || event.data.repeats ? [] : dropContradicted(draft, event, latest);
   const emit = [...noted.changes.map((change) => wishEvent(event, change)), ...older];
-  const { named, setAside } = noted;
-  if (named.length > 0 && setAside.length === named.length)
-    return { left: older.length, emit: [...emit, droppedForWishes(event, noted)] };
+  const without = [...new Set([...noted.setAside, ...outdated])];
+  if (named.length > 0 && without.length === named.length)
+    return { left: older.length, outdated, emit: [...emit, droppedForWishes(event, noted)] };
   const inPool = {
     ...defined({
       wishes: named.length === 0 ? undefined : named,
-      without: setAside.length === 0 ? undefined : setAside,
+      without: without.length === 0 ? undefined : without,
     }),
     ...(stand ? standingModeOf(event.data) : {}),
   };
-  return { inPool, left: older.length, emit };
+  return { inPool, left: older.length, outdated, emit };
 }
 
 /**
@@ -89,16 +93,19 @@ function standingModeOf({
 
 const droppedForWishes = (
   event: SampleReady & InputEvent,
-  { named, changes }: NotedWishes,
+  { named, outdated, changes }: NotedWishes,
 ): SampleDropped => {
+  const { sampleId } = event.data;
+  if (outdated.length > 0)
+    return droppedSample(event, {
+      sampleId,
+      adapter: event.subject,
+      reason: 'contradicted',
+      rule: outdated.join(' '),
+    });
   const now = changes.find(({ kind }) => kind === 'set-aside');
   const rule = now === undefined ? named.join(' ') : `${named.join(' ')}: ${now.corrections} corrections`;
-  return droppedSample(event, {
-    sampleId: event.data.sampleId,
-    adapter: event.subject,
-    reason: 'set-aside',
-    rule,
-  });
+  return droppedSample(event, { sampleId, adapter: event.subject, reason: 'set-aside', rule });
 };
 
 /** Takes contradicted wishes out of waiting samples, and drops a sample with no wish left. */
@@ -112,7 +119,7 @@ function dropContradicted(
   return [...samples.entries()].flatMap(([row, sample]) => {
     const { wishes = [], without = [], sampleId } = sample;
     const old = wishes.filter((wish) => named.some((later) => contradict(later, wish)));
-    if (sample.key !== event.data.key || old.length === 0) return [];
+    if (sample.key !== event.data.key || old.length === 0 || isAfter(sample.said, event.data.said)) return [];
     const gone = [...new Set([...without, ...old])];
     if (wishes.some((wish) => !gone.includes(wish))) {
       samples.set(row, { ...sample, without: gone });

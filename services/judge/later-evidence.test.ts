@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { MOST_REVISIONS } from '../../shared/events/sample-id.ts';
 import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
 import { judgeFold } from './judge-fold.ts';
 import type { JudgeSettings } from './judge-settings.ts';
-import { MOST_REVISIONS } from './later-evidence.ts';
 import {
   hintCast,
   turnCompleted,

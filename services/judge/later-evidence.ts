@@ -1,5 +1,6 @@
 import { JudgmentRevised } from '../../shared/events/judgment-revised.ts';
 import type { Position } from '../../shared/events/position.ts';
+import { MOST_REVISIONS } from '../../shared/events/sample-id.ts';
 import type { TurnContinued } from '../../shared/events/turn-continued.ts';
 import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { defined } from '../../shared/lang/defined.ts';
@@ -7,9 +8,6 @@ import type { InputEvent } from '../../shared/log/fold.ts';
 import { type JudgedTurn, type JudgeTables, type OpenTurn, openHints, type Vote } from './judge-rows.ts';
 import type { JudgeSettings } from './judge-settings.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
-
-/** Maximum revisions per turn. A person who alternates thumbs must not train the same turn forever. */
-export const MOST_REVISIONS = 4;
 
 /**
  * A person wrote after their feedback or their actions had settled a turn. The judges are asked about those words:

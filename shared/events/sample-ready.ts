@@ -45,6 +45,11 @@ export const SampleReady = defineEvent('sample.ready', 6, {
       .describe('relative to the other samples of its batch; absent: 1'),
     soft: z.boolean().describe('true: contributed by the at-least-one rule, with the mean vote'),
     hints: z.array(z.string()).readonly(),
+    said: z.string().optional().describe('when the person reacted, RFC 3339; absent in older events'),
+    repeats: z
+      .literal(true)
+      .optional()
+      .describe('its hints were stated before, with an earlier sample of the turn'),
     inferred: z.literal(true).optional().describe('the hint was inferred, not stated; absent: it was stated'),
     messages: z.array(chatMessage).readonly().describe('for teachers that read a hint in the prompt'),
     tools: z.array(z.unknown()).readonly().optional(),

@@ -1,5 +1,5 @@
 import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
-import { revisedSampleId, turnOfSample } from '../../../shared/events/sample-id.ts';
+import { hasCarriedId, revisedSampleId, turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { Audited, ReportViolation } from './audited.ts';
 import type { Books } from './books/books.ts';
 import { type Counter, type Entry, openEntries } from './books/entries.ts';
@@ -186,7 +186,7 @@ function stageOf({ completed, judged, ready, byReward }: Entry) {
   return { what: 'turns without a judgment', waits: byReward } as const;
 }
 
-/** A revised judgment makes one sample, or none. @returns whether the sample waits for a batch */
+/** A revised judgment makes one sample of its turn, or none, and at most one of each call before it. @returns whether the sample waits for a batch */
 function checkRevision(
   id: string,
   item: Entry,
@@ -196,7 +196,7 @@ function checkRevision(
   const { judged, ready } = item;
   const turnId = turnOfSample(id);
   if ((turn?.judged ?? 0) === 0) violation(`${id} revises a judgment of ${turnId}, which has none`, 'turns');
-  if (judged === 0) violation(`the sample ${id} has no judgment`, 'turns');
+  if (judged === 0 && !hasCarriedId(id)) violation(`the sample ${id} has no judgment`, 'turns');
   if (judged > 1) violation(`${id} has ${judged} judgments`);
   if (ready > 1) violation(`${id} was ready ${ready} times`);
   checkUses(id, item, violation);

@@ -1,4 +1,4 @@
-import { MOST_REVISIONS } from '../../../../services/judge/later-evidence.ts';
+import { MOST_REVISIONS } from '../../../../shared/events/sample-id.ts';
 import { timeOf } from '../facts.ts';
 import { firstPlaces, type History, type Law } from './history.ts';
 
