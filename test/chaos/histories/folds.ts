@@ -84,8 +84,6 @@ export const theFolds: readonly HistoryFold[] = [
         withdrawsSpent: true,
         sweepsAtClose: true,
         datesSamples: true,
-        carriesRevised: true,
-        carryDiscount: 0.7,
         recordsVerdicts: true,
         method: 'combine',
       }),
