@@ -55,7 +55,7 @@ const actions: Readonly<Record<string, Action>> = {
     const after = known?.view.head().n ?? 0;
     const paused = known?.isPaused() ?? false;
     await log.append([trainNowFact(adapter, after, SOURCE)]);
-    const delay = paused ? ', once learning is resumed' : '';
-    return `batch ${after + 1} takes the samples there are; if there are none yet, it waits for the first${delay}`;
+    const when = paused ? 'after `clawloop learning resume`' : 'at once';
+    return `batch ${after + 1} is formed ${when}, from the samples that wait, or from the first one that arrives`;
   },
 };

@@ -124,7 +124,16 @@ function list({ versions, head, rollbacks }: PolicyView): void {
       time.slice(0, 19),
     ]),
   ];
-  const columns = ['version', 'parent', 'samples', 'outcome', '', 'verdict', 'KL to base', 'batch formed'];
+  const columns = [
+    'version',
+    'parent',
+    'samples',
+    'outcome',
+    '',
+    'mean verdict',
+    'KL to base',
+    'batch formed',
+  ];
   console.log(formatTable(columns, rows));
   for (const rollback of rollbacks()) console.log(rollbackLine(rollback));
 }
@@ -187,6 +196,8 @@ async function rollback(
     console.log(`rollback not applied: meanwhile the head moved to v${after.head}`);
     return 1;
   }
-  console.log(`the head is v${to}; v${before.head} is no longer served, nor will be a running step from it`);
+  console.log(
+    `the head is v${to} again; v${before.head} is no longer served, and a step that started from it is discarded`,
+  );
   return 0;
 }

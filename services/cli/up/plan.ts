@@ -13,6 +13,7 @@ import {
 } from '../config.ts';
 import type { ServiceName } from '../service-entry.ts';
 import { healthOf } from './health-here.ts';
+import { movePorts } from './move-ports.ts';
 import { type Endpoint, endpointOf, reachableUrl } from './readiness.ts';
 import type { RotationLimits } from './rotating-file.ts';
 import { type RoutedFlags, routeFlags } from './route-flags.ts';
@@ -43,6 +44,7 @@ export function planUp(argv: readonly string[]): UpPlan {
   const { shared, byService } = routed;
   const common = commonSettings(shared);
   const endpoint = endpointOf(byService.serving);
+  movePorts(routed, endpoint.port, consoleSettings(byService.console).port);
   const { batchSize, maxBatchSize, maxStaleness } = batchSettings(byService.collector);
   // in front, so that a flag meant for serving itself wins
   if (maxStaleness !== undefined) byService.serving.unshift('--max-staleness', String(maxStaleness));

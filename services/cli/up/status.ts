@@ -207,12 +207,14 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
         : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
   return [
     `serving ${status.adapters.map((adapter) => `${name(adapter)}v${adapter.served}`).join(', ')}`,
-    `${status.interactions} answers`,
-    `${status.turns} turns (${status.skipped} skipped)`,
-    `${status.verdicts} verdicts (${verdictsOf(status)})`,
+    `${counted(status.interactions, 'answer')} (${status.skipped} skipped)`,
+    counted(status.turns, 'completed turn'),
+    `${counted(status.verdicts, 'verdict')} (${verdictsOf(status)})`,
     next,
   ].join('  |  ');
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Neutral verdicts are shown too: some may be complaints that the judge did not recognise. */
 const verdictsOf = ({ good, bad, neither, unavailable }: LoopStatus): string =>

@@ -128,7 +128,7 @@ const complaintsOf = ({ complaints, setAside }: Learning): TemplateResult => htm
       ? html`<p class="quiet">No complaint of a known kind yet.</p>`
       : table(
           'Complaints',
-          ['Wish', 'Times', 'Last', 'Since then without it'],
+          ['Wish', 'Times', 'Last', 'Sessions since without it'],
           complaints.map(
             ({ wish, hint, times, last, lastTurn, sessionsSince }) =>
               html`<tr>

@@ -124,8 +124,9 @@ const { again } = followLive({
     unseen = { ...change, changed: { turns: [...turns], versions } };
   },
   onState: (state, failure) => {
-    connection = state;
     refusal = failure?.status === 401 || failure?.status === 403 ? failure : undefined;
+    // a page without a key has lost nothing
+    connection = refusal === undefined ? state : 'connecting';
     draw();
   },
 });

@@ -183,7 +183,7 @@ export function turnsPage(context: Context): Page {
         ${repeat(turns, ({ id }) => id, item)}
       </ol>
       <p id="more" class="quiet">
-        ${next === null ? 'That is all.' : html`<button type="button" @click=${() => void more()}>Older turns</button>`}
+        ${next === null ? 'End of the list.' : html`<button type="button" @click=${() => void more()}>Older turns</button>`}
       </p>
     `;
   }

@@ -117,17 +117,18 @@ export function versionsPage(context: Context): Page {
   }
 
   function rollback(version: number, head: number): TemplateResult {
+    const what = version < head ? `Roll back to v${version}` : `Make v${version} live`;
     const open = () =>
       context.ask({
-        title: `Roll back to v${version}?`,
+        title: `${what}?`,
         text: `v${version} becomes the live version, and v${head} is no longer served. Optimizer state goes back with it. Later versions stay in the log.`,
-        yes: `Roll back to v${version}`,
+        yes: what,
         run: async () => {
           await act('/serving/v1/policy/rollback', { version });
           return `v${version} is live now.`;
         },
       });
-    return html`<button type="button" @click=${open}>Roll back to v${version} …</button>`;
+    return html`<button type="button" @click=${open}>${what} …</button>`;
   }
 
   function olderVersions({ total, versions }: Versions): Part {
