@@ -151,3 +151,18 @@ test('without the setting, feedback waits for the next state', () => {
   const rated = [request('a', 1, { answer: 'long' }), feedback({ id: 'f', at: 2 }, 'a', -1)];
   expect(runFold(attribute, rated, {}).emitted).toEqual([]);
 });
+
+test('each change of a request refuses the answer before it', () => {
+  const events = [
+    request('a', 1, { answer: 'pasta' }),
+    request('b', 3, { messages: goesOn('pasta', 'a dessert'), answer: 'ice cream' }),
+    request('c', 5, { messages: goesOn('pasta', 'a warm dessert'), answer: 'pancakes' }),
+    request('d', 7, { messages: goesOn('pasta', 'a warm dessert without milk'), answer: 'baked apples' }),
+  ];
+  const refused = (laterEdits: boolean) =>
+    runFold(attribute, events, { atOnce: true, laterEdits }).emitted.flatMap(({ type, data }) =>
+      type === 'turn.completed' && data.implies !== undefined ? [`${data.turnId} ${data.implies}`] : [],
+    );
+  expect(refused(true)).toEqual(['b edited', 'c edited']);
+  expect(refused(false)).toEqual(['b edited']);
+});

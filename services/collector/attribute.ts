@@ -100,7 +100,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
   const { tables } = cause;
   const time = Date.parse(event.time);
   const { turnDiscount = 1, atOnce = false, firstEdits = false, clients = false } = settings;
-  const { rewardedAreMain = false, tellsOpened = false, namesVersion = false } = settings;
+  const { rewardedAreMain = false, tellsOpened = false, namesVersion = false, laterEdits = false } = settings;
   if (isTooLate(lane, time) && !isIdleTimer(event) && !takesBack(event)) {
     if (event.type === 'interaction.completed' && event.data.live)
       emitSkipped(cause, { turnId: event.id, reason: 'too-late' });
@@ -116,6 +116,7 @@ function react(cause: Cause, event: Attributed, lane: LaneRow, settings: Attribu
         rewardedAreMain,
         tellsOpened,
         namesVersion,
+        laterEdits,
       });
       break;
     case 'response.deleted':

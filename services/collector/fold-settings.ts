@@ -32,6 +32,8 @@ export type AttributeSettings = {
   readonly tellsOpened?: boolean;
   /** Name the version of an answer that is cut off or empty. Absent (logs of earlier programs): do not. */
   readonly namesVersion?: boolean;
+  /** Each change of a request refuses the latest answer. Absent (logs of earlier programs): only the first change does. */
+  readonly laterEdits?: boolean;
   /**
    * Keep the deletion of an answer that has not come for a week. Absent (logs of earlier programs): for a day, like
    * other ids.

@@ -152,13 +152,13 @@ function remember(
 ): { readonly replacesAnswer: boolean } {
   const { tables } = cause;
   const { search, isMain, rule, isDeleted } = options;
-  const { atOnce, firstEdits, clients } = options.rules;
+  const { atOnce, firstEdits, clients, laterEdits } = options.rules;
   let replacesAnswer = false;
   if (isMain) {
     readNextStates(cause, session, conversation);
     if (clients) noteMainLine(tables, session, { data, conversation });
     if (atOnce && data.settle === 'votes')
-      replacesAnswer = completeRefusedAnswers(cause, event, session, conversation);
+      replacesAnswer = completeRefusedAnswers(cause, event, { session, conversation, laterEdits });
     indexRequest(cause, event, session, conversation);
     if (atOnce && firstEdits && !isDeleted) noteFirst(search, event, session);
     if (data.user !== undefined && tables.users.get(data.user) !== session)

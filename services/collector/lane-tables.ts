@@ -121,6 +121,8 @@ export type NextRow = {
   readonly end: number;
   /** rolling hash after the next state */
   readonly after: string;
+  /** the same after the latest change of the request; absent: it was not changed */
+  readonly latest?: string;
   readonly used: boolean;
 };
 

@@ -73,8 +73,11 @@ export function completeIfOvertaken(cause: Cause, id: string, turn: OpenTurn): v
 export function completeRefusedAnswers(
   cause: Cause,
   event: InteractionCompleted,
-  session: string,
-  conversation: Conversation,
+  {
+    session,
+    conversation,
+    laterEdits,
+  }: { readonly session: string; readonly conversation: Conversation; readonly laterEdits: boolean },
 ): boolean {
   const { tables } = cause;
   const { data } = event;
@@ -94,6 +97,7 @@ export function completeRefusedAnswers(
   const first = editedFirst({ tables, data, conversation });
   const edited = first?.session === session ? first.prompt : replacedRequest(cause, session, conversation);
   if (edited !== undefined) refuse(answersTo(edited), 'edited');
+  if (laterEdits && first === undefined) noteEdit(cause, session, conversation);
   return earlier.length > 0;
 }
 
@@ -105,6 +109,16 @@ function replacedRequest(
 ): string | undefined {
   const last = answers.at(-1);
   if (last === undefined || answersCalls || latestKind !== undefined) return undefined;
-  const before = tables.next(session).get(last.full)?.after;
+  const next = tables.next(session).get(last.full);
+  const before = next?.latest ?? next?.after;
   return before === prompt ? undefined : before;
+}
+
+/** Remembers a request that replaced an earlier one after the same answer. */
+function noteEdit({ tables }: Cause, session: string, { prompt, answers }: Conversation): void {
+  const table = tables.next(session);
+  const last = answers.at(-1)?.full;
+  const row = last === undefined ? undefined : table.get(last);
+  if (last !== undefined && row !== undefined && (row.latest ?? row.after) !== prompt)
+    table.set(last, { ...row, latest: prompt });
 }

@@ -50,6 +50,7 @@ const rulesOfAttribute = {
   tellsOpened: true,
   namesVersion: true,
   keepsDeletions: true,
+  laterEdits: true,
 };
 
 export const theFolds: readonly HistoryFold[] = [
