@@ -41,7 +41,8 @@ export const ServingError = errorTable({
   INVALID_API_KEY: {
     status: 401,
     type: 'authentication_error',
-    message: 'Incorrect API key provided, or none. Send a key of this server as `Authorization: Bearer <key>`; the command line takes it as --key.',
+    message:
+      'Incorrect API key provided, or none. Send a key of this server as `Authorization: Bearer <key>`; the command line takes it as --key.',
   },
   /**
    * Thrown when a server without keys receives a request under a host name that is not loopback: a web page may
