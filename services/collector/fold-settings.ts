@@ -39,6 +39,11 @@ export type AttributeSettings = {
    * other ids.
    */
   readonly keepsDeletions?: boolean;
+  /**
+   * Rows of a session that is still in use are forgotten a week after they were written. Absent (logs of earlier
+   * programs): they stay until the session has been closed for a day.
+   */
+  readonly agesRows?: boolean;
 };
 
 /** Settings of `assemble`. */

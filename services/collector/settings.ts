@@ -110,6 +110,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   tellsOpened: true,
   namesVersion: true,
   keepsDeletions: true,
+  agesRows: true,
   laterEdits: true,
 });
 

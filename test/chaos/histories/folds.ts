@@ -50,6 +50,7 @@ const rulesOfAttribute = {
   tellsOpened: true,
   namesVersion: true,
   keepsDeletions: true,
+  agesRows: true,
   laterEdits: true,
 };
 
@@ -71,6 +72,7 @@ export const theFolds: readonly HistoryFold[] = [
         sweepsAtClose: true,
         likedGivesNoHint: true,
         thumbsSettle: true,
+        forgetsContented: true,
         weakVerdict: 0.25,
       }),
   },
