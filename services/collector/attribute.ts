@@ -76,7 +76,8 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     if (after !== before) lanes.set('now', after);
     const day = settings?.agesRows ? dayOf(after.time) : undefined;
     const tables = laneTables(draft, event.data.key, day);
-    const cause: Cause = { event, at, tables, clients, emit: [] };
+    const lastAnswerAlone = settings?.lastAnswerAlone ?? false;
+    const cause: Cause = { event, at, tables, clients, lastAnswerAlone, emit: [] };
     if (!isKnown(cause, event)) react(cause, event, lane, settings ?? {});
     return { changes: draft.changes(), emit: cause.emit };
   },

@@ -39,6 +39,8 @@ export type Conversation = {
   readonly answerAfterCut: string | undefined;
   /** hash of the last answer alone, if a `Runtime:` line names the session, whatever happened to the history */
   readonly namedAnswer: string | undefined;
+  /** hash of the last answer alone; undefined: it is too short, or there is none */
+  readonly lastAnswer: string | undefined;
   /** another agent sent the latest message, not a person */
   readonly isFromAgent: boolean;
   readonly systemText: string;
@@ -87,6 +89,7 @@ export function readConversation({ data, traceparent }: InteractionCompleted, cl
     runtime,
     answerAfterCut: standsForHistory(firstKind) ? lastAnswer : undefined,
     namedAnswer: runtime.session === undefined ? undefined : lastAnswer,
+    lastAnswer,
     isFromAgent: sinceAnswer.some(isAgentNotice),
     systemText,
     systemSketch: systemSketch(systemText),

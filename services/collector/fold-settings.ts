@@ -35,6 +35,11 @@ export type AttributeSettings = {
   /** Each change of a request refuses the latest answer. Absent (logs of earlier programs): only the first change does. */
   readonly laterEdits?: boolean;
   /**
+   * In a history that its client changed, only the last answer is recognised alone. Absent (logs of earlier programs):
+   * the latest answer that is long enough, although what follows it may be another answer. Requires `clients`.
+   */
+  readonly lastAnswerAlone?: boolean;
+  /**
    * Keep the deletion of an answer that has not come for a week. Absent (logs of earlier programs): for a day, like
    * other ids.
    */

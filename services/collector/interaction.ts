@@ -29,7 +29,9 @@ import {
 import { classifyTurn } from './turn-type.ts';
 
 /** The settings of the fold. */
-type Rules = Required<Omit<AttributeSettings, 'turnDiscount' | 'keepsDeletions' | 'agesRows'>>;
+type Rules = Required<
+  Omit<AttributeSettings, 'turnDiscount' | 'keepsDeletions' | 'agesRows' | 'lastAnswerAlone'>
+>;
 
 /** An answered request, with everything that the steps read from its record alone. */
 type Request = {

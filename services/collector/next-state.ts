@@ -42,12 +42,12 @@ export function readNextStates(cause: Cause, session: string, conversation: Conv
  * or by merging two messages of a person. Undefined if several open turns have the same answer.
  */
 function openTurnWithAnswer(
-  { tables }: Cause,
+  { tables, lastAnswerAlone }: Cause,
   session: string,
   conversation: Conversation,
 ): string | undefined {
-  const { answerAfterCut, namedAnswer, answersAlone } = conversation;
-  const answer = answerAfterCut ?? namedAnswer ?? answersAlone[0];
+  const { lastAnswer, answerAfterCut, namedAnswer, answersAlone } = conversation;
+  const answer = lastAnswerAlone ? lastAnswer : (answerAfterCut ?? namedAnswer ?? answersAlone[0]);
   if (answer === undefined) return undefined;
   const candidates = (tables.sessions.get(session)?.openTurns ?? []).filter(
     (id) => (tables.turns.get(id) as OpenTurn).answer === answer,

@@ -111,6 +111,7 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   namesVersion: true,
   keepsDeletions: true,
   agesRows: true,
+  lastAnswerAlone: true,
   laterEdits: true,
 });
 

@@ -24,6 +24,8 @@ export type Cause = {
   readonly tables: LaneTables;
   /** `clients` of the fold's settings */
   readonly clients: boolean;
+  /** `lastAnswerAlone` of the fold's settings */
+  readonly lastAnswerAlone: boolean;
   readonly emit: (ClawLoopEvent | DeferredEvent)[];
 };
 

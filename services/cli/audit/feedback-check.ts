@@ -136,7 +136,10 @@ export class FeedbackCheck {
       const mean = of.reduce((sum, child) => sum + treePartOf(child), 0) / (of.length || 1);
       const sum = own + earned.discount * mean + (earned.step ?? 0);
       if (!(Math.abs(advantage - sum) <= ROUNDING * Math.max(1, Math.abs(sum))))
-        this.#violation(`${turnId} has the advantage ${advantage}, but ${sum} by the conversation tree`);
+        this.#violation(
+          `${turnId} has the advantage ${advantage}, but ${sum} by the conversation tree`,
+          earned.own !== null && given === undefined ? 'conversations' : 'turns',
+        );
     }
   }
 

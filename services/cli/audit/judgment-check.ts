@@ -1,6 +1,7 @@
 import type { HintCast } from '../../../shared/events/hint-cast.ts';
 import type { JudgmentRevised } from '../../../shared/events/judgment-revised.ts';
 import type { SampleDropped } from '../../../shared/events/sample-dropped.ts';
+import { hasCarriedId, turnOfSample } from '../../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../../shared/events/sample-ready.ts';
 import type { TurnFeedback } from '../../../shared/events/turn-feedback.ts';
 import type { VoteCast } from '../../../shared/events/vote-cast.ts';
@@ -83,9 +84,11 @@ export class JudgmentCheck {
     return this.#orderOf.get(this.#causes.find(id)) || Number.POSITIVE_INFINITY;
   }
 
+  /** A call that carries the revised verdict of a later answer has only its own judgment, which is not revised. */
   #settledAs(sampleId: string): Settled | undefined {
+    const judged = hasCarriedId(sampleId) ? turnOfSample(sampleId) : sampleId;
     // the same values that were set
-    return this.#settled.get(this.#items.find(sampleId)) as Settled | undefined;
+    return this.#settled.get(this.#items.find(judged)) as Settled | undefined;
   }
 
   #onVote({ id, data }: VoteCast | HintCast): void {
@@ -216,6 +219,8 @@ export class JudgmentCheck {
       return;
     }
     const wrong = (what: string) => this.#violation(`the sample of ${sampleId} ${what}`);
+    if (hasCarriedId(sampleId) && carried === undefined)
+      wrong('is named like one that carries the verdict of a later answer, but carries none');
     if (carried !== undefined) {
       if (judgment.score !== 0 || judgment.source !== 'votes' || judgment.hintCount > 0)
         wrong('carries the verdict of a later answer, although its own counts');

@@ -53,6 +53,11 @@ test.each<[string, Facts, RegExp]>([
     [trained('a'), batch(1, 0, 'a'), promoted(1, 0), batch(2, 1, 'a')],
     /in 2 batches/,
   ],
+  [
+    "a call's second sample without the verdict of a later answer",
+    [trained('a'), ready('a~5'), batch(1, 0, 'a', 'a~5'), promoted(1, 0)],
+    /the sample of a~5 is named like one that carries the verdict of a later answer, but carries none/,
+  ],
   ['a sample from nowhere', [batch(1, 0, 'x')], /is not in the log/],
   ['two open batches', [trained('a'), trained('b'), batch(1, 0, 'a'), batch(2, 0, 'b')], /while b1 was open/],
   [

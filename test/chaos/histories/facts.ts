@@ -29,12 +29,21 @@ type Said = { readonly id: string; readonly tick: number };
 const said = ({ id, tick }: Said) => ({ id, source: 'clawloop/test', time: timeOf(tick) });
 
 /**
- * A history's messages are words like u3 (user), t1 (tool result), a2 (answer), h0 (heartbeat), s4 (summary).
+ * A history's messages are words like u3 (user), t1 (tool result), a2 (answer), c4 (tool call), h0 (heartbeat), s4
+ * (summary).
  */
 export function message(word: string): ChatMessage {
   switch (word[0]) {
     case 'a':
       return { role: 'assistant', content: word };
+    case 'c': {
+      const called = { name: word, arguments: '{}' };
+      return {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call', type: 'function', function: called }],
+      };
+    }
     case 't':
       return { role: 'tool', content: word, tool_call_id: 'call' };
     case 'h':

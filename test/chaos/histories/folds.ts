@@ -51,6 +51,7 @@ const rulesOfAttribute = {
   namesVersion: true,
   keepsDeletions: true,
   agesRows: true,
+  lastAnswerAlone: true,
   laterEdits: true,
 };
 
@@ -87,6 +88,8 @@ export const theFolds: readonly HistoryFold[] = [
         withdrawsSpent: true,
         sweepsAtClose: true,
         datesSamples: true,
+        carriesRevised: true,
+        carryDiscount: 0.7,
         recordsVerdicts: true,
         method: 'combine',
       }),

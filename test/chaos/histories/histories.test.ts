@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { hasCarriedId } from '../../../shared/events/sample-id.ts';
 import { defined } from '../../../shared/lang/defined.ts';
 import { isCanaryDecision } from './laws/canary.ts';
 import { readHistory } from './laws/history.ts';
@@ -9,14 +10,19 @@ test.each(Array.from({ length: 12 }, (_, i) => i + 1))('all laws hold in the his
   expect(runHistory(seed).broken).toEqual([]);
 });
 
+/** An answer is deleted; the head goes back, by an operator, by verdicts, and to a version whose batch trains again. */
+const SELDOM = [13, 15, 17, 82, 157];
+
 test('the histories contain every kind of outcome', () => {
   const seen = new Set<string>();
-  for (let seed = 1; seed <= 12; seed++) {
+  for (const seed of [...Array.from({ length: 12 }, (_, i) => i + 1), ...SELDOM]) {
     const { of } = readHistory(runHistory(seed).world);
     for (const { data } of of('turn.skipped')) seen.add(data.reason);
     for (const { data } of of('sample.dropped')) seen.add(data.reason);
     for (const { data } of of('judgment.reached')) seen.add(data.source);
     for (const { data } of of('sample.ready')) seen.add(data.soft ? 'soft' : 'firm');
+    for (const { data } of of('sample.ready'))
+      if (data.carried !== undefined) seen.add(hasCarriedId(data.sampleId) ? 'carried again' : 'carried');
     for (const { data } of of('turn.completed')) seen.add(`session by ${data.sessionBy}`);
     for (const { data } of of('policy.rolled-back')) seen.add(`rolled back: ${data.cause ?? 'operator'}`);
     for (const event of [...of('policy.promoted'), ...of('policy.rejected')])
@@ -62,6 +68,8 @@ test('the histories contain every kind of outcome', () => {
       'implicit',
       'soft',
       'firm',
+      'carried',
+      'carried again',
       'rolled back: operator',
       'rolled back: automatic',
       'session by explicit',

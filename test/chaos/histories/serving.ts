@@ -86,7 +86,8 @@ export function answer(world: World, replica: Replica): void {
   if (flight === undefined) return;
   const { client, id, words, side, version } = flight;
   const { key, lane, session, adapter, settle } = client;
-  const text = `a${random.int(6)}`;
+  const number = random.int(6);
+  const text = `${number < 4 ? 'a' : 'c'}${number}`;
   const event = interactionCompleted({
     id,
     tick: world.now + replica.skew,
@@ -152,7 +153,7 @@ export function chat(world: World, client: Client): void {
     endSession(world, client, client.session);
   else if (dice >= 0.28 && dice < 0.42) rate(world, client);
   else {
-    if (dice < 0.08 && words.at(-1)?.startsWith('a'))
+    if (dice < 0.08 && /^[ac]/.test(words.at(-1) ?? ''))
       words.pop(); // regenerate
     else if (dice < 0.13 && words.length > 2)
       words.splice(random.int(words.length)); // an edit: a branch
@@ -166,8 +167,9 @@ export function chat(world: World, client: Client): void {
 
 function say(world: World, client: Client): void {
   const { random } = world;
+  const spoken = () => (random.chance(0.9) ? `u${random.int(5)}` : 'h0');
   const word = () =>
-    random.chance(0.8) ? `u${random.int(5)}` : random.chance(0.7) ? `t${random.int(3)}` : 'h0';
+    client.words.at(-1)?.startsWith('c') && random.chance(0.8) ? `t${random.int(3)}` : spoken();
   if (!client.words.at(-1)?.startsWith('u')) client.words.push(word());
   if (random.chance(0.15)) client.words.push(word());
   request(world, client, { pinned: random.chance(0.06) });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
 import { parseEvent } from '../../../../shared/events/parse-event.ts';
-import { revisedSampleId, turnOfSample } from '../../../../shared/events/sample-id.ts';
+import { hasCarriedId, revisedSampleId, turnOfSample } from '../../../../shared/events/sample-id.ts';
 import { tokensOf } from '../facts.ts';
 import type { Law } from './history.ts';
 
@@ -89,7 +89,8 @@ export const everyTurnEndsOnce: Law = ({ of, interactions }) => {
   }
   for (const id of ready.keys()) {
     if (!interactions.has(turnOfSample(id))) wrong.push(`a sample from nowhere: ${id}`);
-    if (turnOfSample(id) !== id && !revised.has(id)) wrong.push(`a sample without a judgment: ${id}`);
+    if (hasCarriedId(id)) checkEnds(id);
+    else if (turnOfSample(id) !== id && !revised.has(id)) wrong.push(`a sample without a judgment: ${id}`);
   }
   return wrong;
 };
