@@ -1,4 +1,5 @@
 import type { ClawLoopEvent } from '../../../../shared/events/catalogue.ts';
+import type { ChatMessage } from '../../../../shared/events/chat-message.ts';
 import type { InteractionCompleted } from '../../../../shared/events/interaction-completed.ts';
 import { DAY_MS } from '../../../../shared/log/event-clock.ts';
 import { firstPlaces, type Law } from './history.ts';
@@ -84,14 +85,15 @@ function behindTheirLane(log: readonly (readonly ClawLoopEvent[])[]): ReadonlySe
 }
 
 /** Words that tell conversations apart: heartbeats are made anew. */
-const wordsOf = ({ data }: InteractionCompleted) => data.messages.map(({ content }) => String(content));
+const wordsOf = ({ data }: InteractionCompleted) => data.messages.map(wordOf);
+const wordOf = ({ content, tool_calls: [call] = [] }: ChatMessage) => String(content ?? call?.function.name);
 /** A client may leave out results of tools when it goes on. */
 const withoutTools = ({ data, ...event }: InteractionCompleted): InteractionCompleted => ({
   ...event,
   data: { ...data, messages: data.messages.filter(({ role }) => role !== 'tool') },
 });
 const extendsIt = (one: InteractionCompleted, above: InteractionCompleted): boolean => {
-  const before = [...wordsOf(above), String(above.data.answer.content)];
+  const before = [...wordsOf(above), wordOf(above.data.answer)];
   return before.every((word, index) => wordsOf(one)[index] === word);
 };
 const isCut = (one: InteractionCompleted) => wordsOf(one)[0]?.startsWith('The conversation history') === true;
