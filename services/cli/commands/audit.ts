@@ -108,7 +108,7 @@ function print(logId: string, report: LogReport, chains: ChainReport, limit: str
   console.log(`\n${formatTable(['', 'count'], rows)}\n`);
   console.log(`${headsTable(chains)}\n`);
   for (const [what, count] of Object.entries(open))
-    if (count > 0) console.log(`still open: ${count} ${what}`);
+    if (count > 0) console.log(`still open, ${what}: ${count}`);
   if (uncovered > 0)
     console.log(`not checked: ${uncovered} references to records that may have been trimmed`);
   for (const erasure of erasures) console.log(erasureLine(erasure));
@@ -121,7 +121,7 @@ function print(logId: string, report: LogReport, chains: ChainReport, limit: str
     );
   }
   for (const violation of broken) console.log(`BROKEN  ${violation}`);
-  console.log(broken.length === 0 ? 'balances' : `${broken.length} violations`);
+  console.log(broken.length === 0 ? 'balances' : `violations: ${broken.length}`);
 }
 
 const erasureLine = ({
