@@ -12,7 +12,6 @@ import { defined } from '../../shared/lang/defined.ts';
 import { clockAt, horizonOf, isTooLate, sweptClock } from '../../shared/log/event-clock.ts';
 import type { Fold } from '../../shared/log/fold.ts';
 import { openDraft } from '../../shared/log/rows.ts';
-import { dayOf } from './aged-table.ts';
 import { onDeleted } from './deletion.ts';
 import { enterSession } from './enter-session.ts';
 import type { AttributeSettings } from './fold-settings.ts';
@@ -66,6 +65,9 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     if (!isAttributed(event)) return { changes: [], emit: [] };
     const draft = openDraft(rows);
     const clients = settings?.clients ?? false;
+    const tables = laneTables(draft, event.data.key);
+    const lastAnswerAlone = settings?.lastAnswerAlone ?? false;
+    const cause: Cause = { event, at, tables, clients, lastAnswerAlone, emit: [] };
     const time = Date.parse(event.time);
     const lanes = laneTable(draft);
     const before = lanes.get('now');
@@ -74,10 +76,6 @@ export const attribute: Fold<AttributeSettings | undefined> = {
     if (horizon !== undefined) forget(rows, draft, horizon, settings ?? {});
     const after = horizon === undefined ? lane : sweptClock(lane, horizon);
     if (after !== before) lanes.set('now', after);
-    const day = settings?.agesRows ? dayOf(after.time) : undefined;
-    const tables = laneTables(draft, event.data.key, day);
-    const lastAnswerAlone = settings?.lastAnswerAlone ?? false;
-    const cause: Cause = { event, at, tables, clients, lastAnswerAlone, emit: [] };
     if (!isKnown(cause, event)) react(cause, event, lane, settings ?? {});
     return { changes: draft.changes(), emit: cause.emit };
   },

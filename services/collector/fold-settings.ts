@@ -36,7 +36,7 @@ export type AttributeSettings = {
   readonly laterEdits?: boolean;
   /**
    * In a history that its client changed, only the last answer is recognised alone. Absent (logs of earlier programs):
-   * the latest answer that is long enough, although what follows it may be another answer. Requires `clients`.
+   * the latest answer that is long enough, although what follows it may be another answer.
    */
   readonly lastAnswerAlone?: boolean;
   /**
@@ -44,11 +44,6 @@ export type AttributeSettings = {
    * other ids.
    */
   readonly keepsDeletions?: boolean;
-  /**
-   * Rows of a session that is still in use are forgotten a week after they were written. Absent (logs of earlier
-   * programs): they stay until the session has been closed for a day.
-   */
-  readonly agesRows?: boolean;
 };
 
 /** Settings of `assemble`. */

@@ -1,35 +1,28 @@
 import type { LaneForgotten } from '../../shared/events/lane-forgotten.ts';
 import { DAY_MS } from '../../shared/log/event-clock.ts';
 import type { Draft, RowChange, Rows } from '../../shared/log/rows.ts';
-import { dayOf, withoutAge, writtenOn } from './aged-table.ts';
 import type { AttributeSettings } from './fold-settings.ts';
 import {
-  type DoneTurn,
   encoded,
   type FirstPrompt,
   type FirstRequest,
   type LaneRow,
-  type OpenTurn,
   type PendingFeedback,
   type SessionRow,
 } from './lane-tables.ts';
 
 /**
- * How long before the horizon, ms, a row was written that no longer serves: in a session that is still in use, or the
- * deletion of an answer that has not come. Clocks of several servings may differ, so an answer from an outbox may be
- * dated long after its deletion.
+ * How much longer than a day the deletion of an answer that has not come is kept, ms. Clocks of several servings may
+ * differ, so an answer from an outbox may be dated long after its deletion.
  */
-const LONGER_MS = 6 * DAY_MS;
+const EARLY_MS = 6 * DAY_MS;
 
-/**
- * Removes rows of sessions that closed before the horizon, ms since 1970, and ids that are as old. A session whose name
- * is used every day never stays closed, so its rows are removed by their own age.
- */
+/** Removes rows of sessions that closed before the horizon, ms since 1970, and ids that are as old. */
 export function forget(
   rows: Rows,
   draft: Draft,
   horizon: number,
-  { keepsDeletions = false, agesRows = false }: Pick<AttributeSettings, 'keepsDeletions' | 'agesRows'>,
+  { keepsDeletions = false }: Pick<AttributeSettings, 'keepsDeletions'>,
 ): void {
   const gone = new Set<string>();
   const place = (key: string, session: string) => `${key} ${session}`;
@@ -40,18 +33,11 @@ export function forget(
   }
   const isGone = (key: string, session: string | undefined) =>
     session !== undefined && gone.has(place(key, encoded(session)));
-  const longer = horizon - LONGER_MS;
-  for (const [name, stored] of rows.entries('')) {
+  for (const [name, row] of rows.entries('')) {
     const [table, key, id] = split(name);
-    const row = withoutAge(stored);
-    if (table === 'deleted' && keepsDeletions && (row as number) >= longer) continue;
+    if (table === 'deleted' && keepsDeletions && (row as number) >= horizon - EARLY_MS) continue;
     const isSessionGone = (session: string | undefined) => isGone(key, session);
-    if (
-      isExpired({ table, id, row }, horizon, isSessionGone) ||
-      (writtenOn(stored) ?? Number.POSITIVE_INFINITY) < dayOf(longer) ||
-      (agesRows && table === 'turn' && isDoneBefore(row as OpenTurn | DoneTurn, longer))
-    )
-      draft.table(table).delete(`${key}/${id}`);
+    if (isExpired({ table, id, row }, horizon, isSessionGone)) draft.table(table).delete(`${key}/${id}`);
   }
 }
 
@@ -120,9 +106,6 @@ function isExpired(
       return false;
   }
 }
-
-const isDoneBefore = (turn: OpenTurn | DoneTurn, time: number): boolean =>
-  turn.status === 'done' && turn.time < time;
 
 /** Splits `<table>/<key>/<id>`; the id may contain slashes. */
 function split(name: string): readonly [table: string, key: string, id: string] {

@@ -29,9 +29,7 @@ import {
 import { classifyTurn } from './turn-type.ts';
 
 /** The settings of the fold. */
-type Rules = Required<
-  Omit<AttributeSettings, 'turnDiscount' | 'keepsDeletions' | 'agesRows' | 'lastAnswerAlone'>
->;
+type Rules = Required<Omit<AttributeSettings, 'turnDiscount' | 'keepsDeletions' | 'lastAnswerAlone'>>;
 
 /** An answered request, with everything that the steps read from its record alone. */
 type Request = {

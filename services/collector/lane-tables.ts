@@ -6,7 +6,6 @@ import type { Position } from '../../shared/events/position.ts';
 import type { ProcessTerms } from '../../shared/events/process-terms.ts';
 import type { EventClock } from '../../shared/log/event-clock.ts';
 import type { Draft } from '../../shared/log/rows.ts';
-import { agedTable } from './aged-table.ts';
 import type { WordNumbers } from './first-words.ts';
 import type { SystemSketch } from './system-sketch.ts';
 
@@ -58,7 +57,7 @@ export type OpenTurn = {
 };
 
 /** A turn whose outcome is emitted, or which has none (pinned versions). The row keeps its id known. */
-export type DoneTurn = {
+type DoneTurn = {
   readonly status: 'done';
   /** absent: a side request without a known session */
   readonly session?: string;
@@ -160,13 +159,9 @@ export type LaneRow = EventClock;
 /** Encodes a session name, which is any text, so that no name can reach into another's rows. */
 export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-/**
- * The rows of one lane and access key. Lanes are short hashes, so the lanes of two keys may collide.
- * @param day of the event, days since 1970; undefined (logs of earlier programs): rows have no age
- */
-export function laneTables(draft: Draft, key: string, day: number | undefined) {
+/** The rows of one lane and access key. Lanes are short hashes, so the lanes of two keys may collide. */
+export function laneTables(draft: Draft, key: string) {
   const prefix = encoded(key);
-  const aged = <Row>(name: string) => agedTable<Row>(draft, name, day);
   return {
     turns: draft.table<OpenTurn | DoneTurn>(`turn/${prefix}`),
     sessions: draft.table<SessionRow>(`session/${prefix}`),
@@ -177,25 +172,25 @@ export function laneTables(draft: Draft, key: string, day: number | undefined) {
     /** feedback for interactions that have not arrived */
     early: draft.table<readonly PendingFeedback[]>(`early/${prefix}`),
     /** rolling hash after an answer -> session */
-    known: aged<string>(`known/${prefix}`),
+    known: draft.table<string>(`known/${prefix}`),
     /** the same for answers seen only in histories: their record may still arrive, or they belong to another client */
-    shown: aged<string>(`shown/${prefix}`),
+    shown: draft.table<string>(`shown/${prefix}`),
     /** hash of an answer alone -> sessions whose main line contains it; two sessions: ambiguous */
-    answers: aged<readonly string[]>(`answered/${prefix}`),
+    answers: draft.table<readonly string[]>(`answered/${prefix}`),
     /** rolling hash after an answer under a foreign system text -> session */
-    asides: aged<string>(`aside/${prefix}`),
+    asides: draft.table<string>(`aside/${prefix}`),
     /** by rolling hash of a conversation's first request, until the conversation continues */
-    firstPrompts: aged<FirstPrompt>(`first-prompt/${prefix}`),
+    firstPrompts: draft.table<FirstPrompt>(`first-prompt/${prefix}`),
     /** all under one name, latest last */
     firstRequests: draft.table<readonly FirstRequest[]>(`first-request/${prefix}`),
     /** hash of a compaction's summary -> session */
-    summaries: aged<string>(`summary/${prefix}`),
+    summaries: draft.table<string>(`summary/${prefix}`),
     /** hash of a line of any program's summary -> sessions; two sessions: ambiguous, for example a heading */
-    summed: aged<readonly string[]>(`summed/${prefix}`),
+    summed: draft.table<readonly string[]>(`summed/${prefix}`),
     /** hash of a line by a person or the model -> sessions; two sessions: ambiguous */
-    said: aged<readonly string[]>(`said/${prefix}`),
+    said: draft.table<readonly string[]>(`said/${prefix}`),
     /** W3C trace id -> session */
-    traces: aged<string>(`trace/${prefix}`),
+    traces: draft.table<string>(`trace/${prefix}`),
     /** the client's name of a person -> the session of their latest main request */
     users: draft.table<string>(`user/${prefix}`),
     /** open turns of a session by rolling hash: after the answer, and before it */
@@ -204,7 +199,7 @@ export function laneTables(draft: Draft, key: string, day: number | undefined) {
     /** for a session settled by reward: its interactions, and the rolling hashes after main answers */
     nodes: (session: string) => draft.table<NodeRow>(`node/${prefix}/${encoded(session)}`),
     nodeAt: (session: string) => draft.table<true>(`node-at/${prefix}/${encoded(session)}`),
-    next: (session: string) => aged<NextRow>(`next/${prefix}/${encoded(session)}`),
+    next: (session: string) => draft.table<NextRow>(`next/${prefix}/${encoded(session)}`),
   };
 }
 export type LaneTables = ReturnType<typeof laneTables>;

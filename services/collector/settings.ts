@@ -110,7 +110,6 @@ export const attributeSettings = ({ turnDiscount }: CollectorConfig): AttributeS
   tellsOpened: true,
   namesVersion: true,
   keepsDeletions: true,
-  agesRows: true,
   lastAnswerAlone: true,
   laterEdits: true,
 });

@@ -20,7 +20,7 @@ import { onContinued, onLateFeedback, onWords } from './later-evidence.ts';
 import { plainFormsIn } from './plain-forms.ts';
 import { earnReturn, giveUp, stepVerdict } from './step-votes.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
-import { forgetContented, impliedVerdict, silentVerdict } from './weak-evidence.ts';
+import { impliedVerdict, silentVerdict } from './weak-evidence.ts';
 
 /**
  * Keeps the open votes of each turn; reads and writes the topic `turns`. The commit that emits a judgment also
@@ -35,10 +35,7 @@ export const judgeFold: Fold<JudgeSettings> = {
   on(rows, event, at, settings) {
     const draft = openDraft(rows);
     const state = judgeTables(draft);
-    if (event.type === 'turns.forgotten') {
-      state.settled.forgetAll();
-      if (settings.forgetsContented) forgetContented(state);
-    }
+    if (event.type === 'turns.forgotten') state.settled.forgetAll();
     if (event.type === 'turn.completed' && state.settled.has(event.data.turnId))
       return { changes: [], emit: [] };
     const emit = onEvent(state, event, at, settings);

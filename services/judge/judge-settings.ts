@@ -14,8 +14,6 @@ export type JudgeSettings = {
    * neither, as in logs of older versions.
    */
   readonly thumbsSettle?: boolean;
-  /** A forgotten lane keeps no figures of a person without recent complaints. Absent: it does, as in logs of older versions. */
-  readonly forgetsContented?: boolean;
   /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
   readonly weakVerdict?: number;
 };

@@ -88,7 +88,6 @@ await service.run(
           sweepsAtClose: true,
           likedGivesNoHint: true,
           thumbsSettle: true,
-          forgetsContented: true,
           weakVerdict: config.weakVerdict,
         },
         owed: enqueueOwed,

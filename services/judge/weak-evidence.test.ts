@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { TurnsForgotten } from '../../shared/events/turns-forgotten.ts';
 import { VoteCast } from '../../shared/events/vote-cast.ts';
 import { memoryRows } from '../../shared/log/rows.ts';
 import { judgeFold } from './judge-fold.ts';
@@ -65,24 +64,4 @@ test('a repeated request is weakly bad, a kept answer weakly good; votes outrank
   });
   expect(judge(0, undefined, true)).toMatchObject({ score: 0.25, source: 'implicit', implied: 'kept' });
   expect(judge(1, 'asked-again')).toMatchObject({ score: 1, source: 'votes' });
-});
-
-test('a forgotten lane keeps the figures of people who complained lately, and of no others', () => {
-  const forgotten = (scores: readonly (-1 | 1)[], forgetsContented = true) => {
-    const rows = memoryRows();
-    const turns = scores.flatMap((score, index) => {
-      const id = `t${index}`;
-      return [turnCompleted(id), voteCast(id, 0, score)];
-    });
-    const { time } = turns.at(-1)!;
-    const data = { lane: 'lane', last: time, by: 'forgetting' };
-    const end = TurnsForgotten.create({ id: 'forgotten', source: 'clawloop/test', time, data });
-    for (const [offset, event] of [...turns, end].entries())
-      rows.apply(judgeFold.on(rows, event, { partition: 0, offset }, { ...rules, forgetsContented }).changes);
-    return [...rows.entries('settled')].map(([name]) => name);
-  };
-  const person = ['settled-person/key-1'];
-  expect(forgotten([1, 1, -1])).toEqual(person);
-  expect(forgotten([1, 1, 1])).toEqual([]);
-  expect(forgotten([1, 1, 1], false)).toEqual(person);
 });

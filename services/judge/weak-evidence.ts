@@ -1,7 +1,7 @@
 import type { JudgmentReached } from '../../shared/events/judgment-reached.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Table } from '../../shared/log/rows.ts';
-import type { JudgeTables, OpenTurn, PersonRow } from './judge-rows.ts';
+import type { OpenTurn, PersonRow } from './judge-rows.ts';
 
 type Implied = NonNullable<JudgmentReached['data']['implied']>;
 type Verdict = Pick<JudgmentReached['data'], 'score' | 'mean' | 'source' | 'advantage' | 'implied'>;
@@ -14,9 +14,6 @@ const PRIOR_TURNS = 4;
 const LEAST_RATE = 0.05;
 /** The silence of a person who complains at least this often gives a full weak verdict. */
 const FULL_RATE = 0.5;
-
-/** Complaints, older ones counting less, below which a person counts as content. */
-const LEAST_BAD = 0.5;
 
 /** A weak verdict from what a person did. It is sent as an advantage, so no baseline can change its sign. */
 export function impliedVerdict(implied: Implied, weight: number): Verdict {
@@ -36,15 +33,6 @@ export const complaintRate = ({ judged, bad }: PersonRow): number => bad / (judg
 export function notePerson(people: Table<PersonRow>, key: string, score: number): void {
   const { judged, bad } = people.get(key) ?? { judged: 0, bad: 0 };
   people.set(key, { judged: PERSON_DECAY * judged + 1, bad: PERSON_DECAY * bad + (score < 0 ? 1 : 0) });
-}
-
-/**
- * Deletes the figures of people without recent complaints: they lead to no verdict and no wish. Each named session is a
- * lane, so these rows would stay for every session that ever was.
- */
-export function forgetContented({ people, forms }: Pick<JudgeTables, 'people' | 'forms'>): void {
-  for (const table of [people, forms] as const)
-    for (const [key, { bad }] of table.entries()) if (bad < LEAST_BAD) table.delete(key);
 }
 
 /**

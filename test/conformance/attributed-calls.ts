@@ -27,7 +27,7 @@ export async function attributedCalls(
     .filter((event) => event.type === 'interaction.completed')
     .filter(({ data }) => JSON.stringify(data.messages).includes(words))
     .map(({ id, subject, data }) => {
-      const turn = laneTables(openDraft(rows.get(subject)!), data.key, undefined).turns.get(id);
+      const turn = laneTables(openDraft(rows.get(subject)!), data.key).turns.get(id);
       const about = emitted.filter((event) => 'turnId' in event.data && event.data.turnId === id);
       const completed = about.find((event) => event.type === 'turn.completed');
       const skipped = about.find((event) => event.type === 'turn.skipped');

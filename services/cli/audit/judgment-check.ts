@@ -84,7 +84,7 @@ export class JudgmentCheck {
     return this.#orderOf.get(this.#causes.find(id)) || Number.POSITIVE_INFINITY;
   }
 
-  /** A call that carries the revised verdict of a later answer has only its own judgment, which is not revised. */
+  /** A call that carries the revised verdict of a later answer is checked against its own first judgment. */
   #settledAs(sampleId: string): Settled | undefined {
     const judged = hasCarriedId(sampleId) ? turnOfSample(sampleId) : sampleId;
     // the same values that were set

@@ -50,7 +50,6 @@ const rulesOfAttribute = {
   tellsOpened: true,
   namesVersion: true,
   keepsDeletions: true,
-  agesRows: true,
   lastAnswerAlone: true,
   laterEdits: true,
 };
@@ -73,7 +72,6 @@ export const theFolds: readonly HistoryFold[] = [
         sweepsAtClose: true,
         likedGivesNoHint: true,
         thumbsSettle: true,
-        forgetsContented: true,
         weakVerdict: 0.25,
       }),
   },
