@@ -18,6 +18,14 @@ test.each([
 });
 
 test.each([
+  ['What is the capital of Peru?', 'What is the capital of Chile?'],
+  ['Wie entferne ich Rotweinflecken vom Teppich?', 'Wie entferne ich Tintenflecken vom Teppich?'],
+  ['秘鲁的首都是哪里？', '智利的首都是哪里？'],
+])('%s - %s: the same question about another thing says nothing', (request, next) => {
+  expect(reactionIn(turn(request, next))).toBeUndefined();
+});
+
+test.each([
   'What is the capital of Peru?',
   'Write a poem about autumn leaves.',
   'Can you recommend a novel about Iceland?',
@@ -33,6 +41,7 @@ test.each([
   'Too long.',
   'thanks',
   'And how long for a duck egg?',
+  'What is the right time for an egg?',
   'Could you not answer with a list?',
   'Você leu mesmo aquilo que escrevi ontem?',
   'Ça répond vraiment au problème posé hier ?',

@@ -11,9 +11,9 @@ type Turn = Pick<TurnCompleted['data'], 'messages' | 'answer' | 'next'>;
 const READ_LIMIT = 2000;
 /** Minimum terms in a message; with fewer, two messages are alike or different by chance. */
 const LEAST_TERMS = 2;
-/** Minimum share of the terms of a request, and of the next message, that both contain to be the same request. */
-const SAME_REQUEST = { ofRequest: 0.5, ofNext: 0.7 };
-/** Maximum share of known terms in a message about a new subject. */
+/** Minimum terms of the same request in the next message, as a share of those in the first. */
+const SAME_REQUEST = 0.5;
+/** Maximum share of the answer's terms in a message about a new subject. */
 const NEW_SUBJECT = 0.25;
 
 /* Words end where no letter follows: `\b` takes accented letters for the end of a word. */
@@ -54,18 +54,24 @@ export function reactionIn({ messages, answer, next }: Turn): VoteCast['data']['
   if (reply === undefined || others.length > 0 || !isHuman(reply) || request === undefined) return undefined;
   const words = wordsOfPerson(reply);
   const [before, after] = [termsOf(wordsOfPerson(request)), termsOf(words)];
-  const shared = [...after].filter((term) => before.has(term)).length;
-  if (
-    after.size >= LEAST_TERMS &&
-    shared >= SAME_REQUEST.ofNext * after.size &&
-    shared >= SAME_REQUEST.ofRequest * before.size
-  )
+  if (after.size >= LEAST_TERMS && isSameRequest(before, after))
     return asksForMore.test(words) ? undefined : 'asked-again';
   if (after.size < LEAST_TERMS || !asksSomething.test(words) || namesAnswer.test(words)) return undefined;
   if (addressesAssistant.test(words) && !asksPolitely.test(words)) return undefined;
+  // a term of the request may come in a question about the same subject, or in the same one in other words
+  if ([...after].some((term) => before.has(term))) return undefined;
   const inAnswer = termsOf(contentText(answer.content).slice(0, READ_LIMIT));
-  const known = [...after].filter((term) => before.has(term) || inAnswer.has(term)).length;
+  const known = [...after].filter((term) => inAnswer.has(term)).length;
   return known <= NEW_SUBJECT * after.size ? 'moved-on' : undefined;
+}
+
+/** Whether a request has nothing new. One new term may be another subject: "the capital of Chile" after that of Peru. */
+function isSameRequest(before: ReadonlySet<string>, after: ReadonlySet<string>): boolean {
+  const characters = new Set([...before].join(''));
+  // of a script without spaces: another particle in between makes new pairs of known characters
+  const isKnown = (term: string): boolean =>
+    before.has(term) || (isPair.test(term) && [...term].every((character) => characters.has(character)));
+  return [...after].every(isKnown) && after.size >= SAME_REQUEST * before.size;
 }
 
 const wordsOfPerson = (message: ChatMessage): string => userWords(message).slice(0, READ_LIMIT).trim();
@@ -77,6 +83,8 @@ const stopWords = new Set(
     'von für ist wie was bitte que los las una por para con cómo qué les des est une pour avec dans como para uma por'
   ).split(' '),
 );
+
+const isPair = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 /**
  * The subject of a text: the first five characters of its longer words; character pairs in scripts without spaces.

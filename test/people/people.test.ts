@@ -6,6 +6,14 @@ import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
 import { directToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
 import { germanToo } from './voices/second-author-german.ts';
+import { indirectAgain, nonNativeAgain, politeAgain, sarcasticAgain } from './voices/third-author.ts';
+import {
+  chineseToo,
+  frenchToo,
+  japaneseToo,
+  portugueseToo,
+  spanishToo,
+} from './voices/third-author-languages.ts';
 import type { Voice } from './voices/voice.ts';
 
 const voices = {
@@ -23,6 +31,15 @@ const voices = {
   germanToo,
   indirectToo,
   sarcasticToo,
+  chineseToo,
+  frenchToo,
+  japaneseToo,
+  portugueseToo,
+  spanishToo,
+  indirectAgain,
+  nonNativeAgain,
+  politeAgain,
+  sarcasticAgain,
 };
 const sentencesOf = ({ complaints, praise }: Voice) => [...Object.values(complaints).flat(), ...praise];
 

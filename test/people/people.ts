@@ -5,6 +5,14 @@ import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
 import { directToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
 import { germanToo } from './voices/second-author-german.ts';
+import { indirectAgain, nonNativeAgain, politeAgain, sarcasticAgain } from './voices/third-author.ts';
+import {
+  chineseToo,
+  frenchToo,
+  japaneseToo,
+  portugueseToo,
+  spanishToo,
+} from './voices/third-author-languages.ts';
 import type { Voice } from './voices/voice.ts';
 
 /**
@@ -79,6 +87,15 @@ const spoken: readonly Person[] = [
   person(indirectToo, matterOfFact, { name: 'indirect (second author)' }),
   person(sarcasticToo, matterOfFact, { name: 'sarcastic (second author)' }),
   person(germanToo, matterOfFact, { name: 'German (second author)' }),
+  person(nonNativeAgain, matterOfFact, { name: 'non-native English (third author)' }),
+  person(indirectAgain, matterOfFact, { name: 'indirect (third author)' }),
+  person(sarcasticAgain, matterOfFact, { name: 'sarcastic (third author)' }),
+  person(politeAgain, matterOfFact, { name: 'polite (third author)' }),
+  person(spanishToo, matterOfFact, { name: 'Spanish (second author)' }),
+  person(chineseToo, matterOfFact, { name: 'Chinese (second author)' }),
+  person(frenchToo, matterOfFact, { name: 'French (second author)' }),
+  person(portugueseToo, matterOfFact, { name: 'Portuguese' }),
+  person(japaneseToo, matterOfFact, { name: 'Japanese' }),
 ];
 
 const silent: readonly Person[] = [

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { reactionIn } from '../../services/judge/reaction.ts';
+import { assistant, user } from '../../services/judge/testing/events.ts';
+
+const columns = ['author', 'lang', 'kind', 'request', 'next'] as const;
+
+const row = z.object({
+  /** the rules were chosen with the pairs of the first two in view */
+  author: z.enum(['first', 'second', 'unseen']),
+  lang: z.enum(['en', 'de', 'es', 'fr', 'pt', 'zh', 'ja']),
+  /** the second request: the same in other words, about the same subject, of the same form about another thing, ... */
+  kind: z.enum(['again', 'follow-up', 'varied', 'more', 'changed', 'other']),
+  request: z.string().min(1),
+  next: z.string().min(1),
+});
+
+type Pair = z.output<typeof row>;
+
+/** Requests of people, each with the next one. */
+const pairs = readFileSync(new URL('request-pairs.tsv', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1)
+  .map((line) => {
+    const cells = line.split('\t');
+    return row.parse(Object.fromEntries(columns.map((name, at) => [name, cells[at]])));
+  });
+
+const share = (author: Pair['author'], kind: Pair['kind'], reaction: string): number => {
+  const some = pairs.filter((pair) => pair.author === author && pair.kind === kind);
+  const counted = some.filter(
+    ({ request, next }) =>
+      reactionIn({ messages: [user(request)], answer: assistant('Of course.'), next: [user(next)] }) ===
+      reaction,
+  );
+  return counted.length / some.length;
+};
+
+test.each(['first', 'second', 'unseen'] as const)(
+  'author %s: no other question is taken for the same one, and few repeated ones for a new subject',
+  (author) => {
+    for (const kind of ['follow-up', 'varied', 'more', 'other'] as const)
+      expect(share(author, kind, 'asked-again'), kind).toBe(0);
+    expect(share(author, 'again', 'moved-on')).toBeLessThan(0.15);
+  },
+);
+
+test('new subjects are recognised', () => {
+  expect(share('unseen', 'other', 'moved-on')).toBeGreaterThan(0.4);
+});
