@@ -52,7 +52,7 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     change: 'React to the answer in the same conversation, or give it a thumb.',
   },
   'no-reward': {
-    why: 'The session is settled by rewards, and ended without one.',
+    why: 'The session gets its verdicts from rewards, but ended without a reward.',
     change: 'Let the program set a reward before it ends the session.',
   },
   discarded: { why: 'The client discarded the session.', change: 'End the session without discard.' },
@@ -141,7 +141,7 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     change: 'Roll back to an earlier version, or state wishes less often.',
   },
   content: {
-    why: 'The candidate lost the subject of fixed requests.',
+    why: 'The candidate gave answers off the subject to fixed requests.',
     change: 'Roll back to an earlier version if it happens again.',
   },
   collapse: {
@@ -165,7 +165,7 @@ const explanations: Readonly<Record<Reason, Explanation>> = {
     change: 'Restore the checkpoint, or roll back to a version that has one.',
   },
   'base-changed': {
-    why: 'The base model is another one than before.',
+    why: 'The base model has changed.',
     change: 'Give each model a data folder of its own.',
   },
   'training-changed': {

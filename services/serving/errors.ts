@@ -112,7 +112,7 @@ export const ServingError = errorTable({
   NOTHING_TO_REWARD: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'No interactions in the session yet.',
+    message: 'The session has no complete answer to reward yet. Send a chat request first.',
   },
   /** Thrown when a reward names an answer of another session, or of none. */
   INTERACTION_NOT_FOUND: {
@@ -230,7 +230,7 @@ export const ServingError = errorTable({
   TOO_MANY_REQUESTS: {
     status: 429,
     type: 'rate_limit_error',
-    message: 'This key may have {limit} open answers. Try again when one has ended.',
+    message: 'This key may have at most {limit} open answers. Try again when an answer has ended.',
   },
   /** Thrown when a rate limit of the key is used up. Carries Retry-After. */
   RATE_LIMIT_EXCEEDED: {
@@ -294,7 +294,7 @@ export const ServingError = errorTable({
   SESSIONS_UNREAD: {
     status: 503,
     type: 'server_error',
-    message: 'The sessions in the log are not known yet. Try again.',
+    message: 'The server has not read all sessions from the log yet. Try again in a few seconds.',
   },
   /** Thrown when the checkpoint of a pinned version cannot be read. */
   VERSION_UNAVAILABLE: {
@@ -307,5 +307,9 @@ export const ServingError = errorTable({
   /** Thrown while the service is stopping; another replica may answer. */
   STOPPING: { status: 503, type: 'server_error', message: 'The server is stopping.' },
   ENGINE_FAILED: { status: 500, type: 'server_error', message: 'The engine failed: {detail}' },
-  INTERNAL: { status: 500, type: 'server_error', message: 'An internal error occurred.' },
+  INTERNAL: {
+    status: 500,
+    type: 'server_error',
+    message: 'An internal error occurred. The log of serving shows the cause.',
+  },
 });

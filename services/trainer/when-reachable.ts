@@ -18,7 +18,7 @@ export async function whenReachable<Result>(
 ): Promise<Result> {
   const notice = createWaitNotice({
     away: (reason, seconds) => logger.warn({ reason, seconds }, 'waiting for the checkpoints'),
-    back: (seconds) => logger.info({ seconds }, 'the wait is over'),
+    back: (seconds) => logger.info({ seconds }, 'the wait for the checkpoints is over'),
   });
   for (;;) {
     try {

@@ -183,14 +183,17 @@ export const CollectorConfig = CommonConfig.extend({
     .describe('ms between checks of all open work'),
   keep: z
     .string()
-    .refine((text) => text === '' || agesOf(text) !== undefined, 'such as 90d or conversations=90d,turns=30d')
+    .refine(
+      (text) => text === '' || agesOf(text) !== undefined,
+      'must be an age, such as 90d or conversations=90d,turns=30d',
+    )
     .default('')
     .describe(
       'age after which records of conversations and turns are removed unless they are needed: 90d, or conversations=90d,turns=30d; default: keep all',
     ),
   keepBytes: z
     .string()
-    .refine((text) => text === '' || sizesOf(text) !== undefined, 'such as 20gb or turns=5gb')
+    .refine((text) => text === '' || sizesOf(text) !== undefined, 'must be a size, such as 20gb or turns=5gb')
     .default('')
     .describe(
       'size of conversations and of turns above which their oldest records are removed unless they are needed: 20gb, or conversations=20gb,turns=5gb; default: keep all',

@@ -9,7 +9,7 @@ export const LogConfig = z.object({
       'sqlite: a file in the data folder, for one machine; kafka: a Kafka cluster, for any number of machines',
     ),
   kafkaBrokers: z
-    .array(z.string().regex(/^[^\s:]+:\d+$|^\[[^\]]+\]:\d+$/, 'host:port'))
+    .array(z.string().regex(/^[^\s:]+:\d+$|^\[[^\]]+\]:\d+$/, 'must be host:port, such as 127.0.0.1:9092'))
     .min(1)
     .default(['127.0.0.1:9092'])
     .describe('kafka: addresses of one or more brokers, host:port, separated by commas'),

@@ -245,7 +245,7 @@ export const ServingConfig = CommonConfig.extend({
     .enum(['none', 'raw', 'scaled', 'processed'])
     .optional()
     .describe(
-      'what its logprobs are of: before temperature (raw), after it (scaled), after filters too (processed); default raw (vllm), scaled (sglang), none (openai)',
+      'stage at which the server computes its logprobs: before temperature (raw), after temperature (scaled), or after temperature and filters (processed); default raw (vllm), scaled (sglang), none (openai)',
     ),
   upstreamTokenIds: z
     .boolean()
@@ -281,7 +281,7 @@ export const ServingConfig = CommonConfig.extend({
     .min(1)
     .default(256)
     .describe(
-      'redis: MiB of answers stored by Idempotency-Key, for all servings; a quarter per access key. Beyond, the oldest answers of the key with the most go',
+      'redis: MiB of answers stored by Idempotency-Key, for all servings; a quarter per access key. Above this limit, serving removes the oldest answers of the key that stores the most',
     ),
   // what is trained there must be sampled at temperature 1
   ...TrainingEngineConfig.pick({ trainingEngine: true }).shape,

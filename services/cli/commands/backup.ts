@@ -34,7 +34,10 @@ export const backup: Command = {
       's3://BUCKET/PREFIX',
       'the same in a bucket, in place of FOLDER; see --s3-endpoint and CLAWLOOP_S3_ACCESS_KEY_ID',
     ],
-    ['--keep-points N', 'then remove the oldest points except N, and the checkpoints that only they had'],
+    [
+      '--keep-points N',
+      'then keep the newest N points; remove older points and the checkpoints that only those points use',
+    ],
     ['list FOLDER', 'show the points of a folder'],
     ['verify FOLDER', 'compare the files of a point with the digests in its manifest'],
     ['--point P', 'an id or a number that list shows; default: latest'],

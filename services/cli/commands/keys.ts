@@ -114,7 +114,9 @@ const actions = {
         'the session secret is a file in the data folder; remove it while serving is stopped',
       );
     await store.resetSecret();
-    console.log('reset: the next serving that starts sets the secret; restart all others with the same');
+    console.log(
+      'reset: the next serving that starts sets the session secret; then restart all other servings with the same secret',
+    );
   },
 } as const satisfies Readonly<Record<string, Action>>;
 

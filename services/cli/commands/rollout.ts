@@ -86,7 +86,7 @@ export const rollout: Command = {
     ['--anchors OMEGA', 'weight of the comparison of steps taken in equal states, 0 to 10; default 0'],
     [
       '--weigh turn|attempt',
-      'what weighs as much as one: each turn, or each attempt; default attempt with --env',
+      'give each turn or each attempt the same weight; default: attempt with --env, otherwise turn',
     ],
     ['--seed N', 'base of the seeds passed to the agents; default 0'],
     ['--out FILE', 'write one JSON line per attempt; the file must not exist'],

@@ -105,7 +105,10 @@ export async function chat(
     const text = chunk.choices?.[0]?.delta?.content ?? '';
     if (text !== '') onText(text);
   }).catch(() => {
-    failure ??= { ...noAnswer, message: 'The answer broke off.' };
+    failure ??= {
+      ...noAnswer,
+      message: 'The connection broke before the answer ended. Send the message again.',
+    };
   });
   if (failure !== undefined) throw failure;
   return { id, version: response.headers.get('x-clawloop-version') };

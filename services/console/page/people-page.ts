@@ -130,7 +130,7 @@ const adapters = (overview: Overview | undefined): TemplateResult =>
 const keys = (context: Context, { keys: all }: People): TemplateResult => html`<section><h2>Access keys</h2>
   ${
     all.length === 0
-      ? html`<p>There are no keys, so everybody on this machine has access. The first key closes the door for everybody without one.</p>`
+      ? html`<p>There are no keys, so everybody on this machine has access. After you create the first key, every request needs a key.</p>`
       : table(
           'Access keys',
           ['Name', 'Id', 'May use', 'Role', 'Limits', 'Created', 'Expires'],
@@ -143,7 +143,7 @@ const keys = (context: Context, { keys: all }: People): TemplateResult => html`<
         )
   }
   <details><summary>Create or remove a key</summary>
-    <p>Keys are shown once, in the terminal. This page never has them.</p>
+    <p>The terminal shows each key once. This page never shows a key.</p>
     ${copyable(context, 'Create a key for a person', 'npx clawloop keys create NAME')}
     ${copyable(context, 'Create a key for an operator of this console', 'npx clawloop keys create NAME --operator')}
     ${copyable(context, 'Remove a key', 'npx clawloop keys remove ID')}

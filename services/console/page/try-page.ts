@@ -143,7 +143,7 @@ export function tryPage(context: Context): Page {
   }
 
   function welcome(): TemplateResult {
-    return html`<div class="welcome"><p>Ask something, and react to the answer as you would to a person. Your reaction is what it learns from.</p>
+    return html`<div class="welcome"><p>Ask something, and react to the answer as you would to a person. The model learns from your reaction.</p>
       <p class="examples">${examples.map((example) => html`<button type="button" @click=${() => void send(example)}>${example}</button>`)}</p></div>`;
   }
 

@@ -53,7 +53,7 @@ export function turnPage(context: Context): Page {
     const remove = () =>
       context.ask({
         title: 'Delete this answer?',
-        text: 'It can no longer be found by its id, and does not train unless it already has. The log keeps its record. This cannot be undone.',
+        text: 'Clients can no longer find the answer by its id. It does not train, unless a version has already learned from it. The log keeps its record. You cannot undo this.',
         yes: 'Delete',
         run: async () => {
           await post('/serving/v1/turns/delete', body);
@@ -74,7 +74,7 @@ const summary = ({ turn, rule }: TurnDetail): TemplateResult => html`
       ? html`<p class="lead">It trained in <a href="#/versions">v${turn.trainedIn}</a>.</p>`
       : html`<div class="explain">
         <p><strong>Why:</strong> ${turn.explanation.why}</p>
-        <p><strong>What changes that:</strong> ${turn.explanation.change}</p>
+        <p><strong>What you can do:</strong> ${turn.explanation.change}</p>
       </div>`
   }
   <dl class="facts">
