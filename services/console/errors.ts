@@ -58,5 +58,9 @@ export const ConsoleError = errorTable({
     type: 'server_error',
     message: 'Serving does not answer at {url}.',
   },
-  INTERNAL: { status: 500, type: 'server_error', message: 'An internal error occurred.' },
+  INTERNAL: {
+    status: 500,
+    type: 'server_error',
+    message: 'An internal error occurred. The log of the console shows the cause.',
+  },
 });

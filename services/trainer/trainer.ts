@@ -232,7 +232,7 @@ function watchAbsences(logger: Logger) {
     if (known !== undefined) return known;
     const notice = createWaitNotice({
       away: (reason, seconds) => logger.warn({ adapter, reason, seconds }, `waiting for ${what}`),
-      back: (seconds) => logger.info({ adapter, seconds }, 'the wait is over'),
+      back: (seconds) => logger.info({ adapter, seconds }, `the wait for ${what} is over`),
     });
     notices.set(adapter, notice);
     return notice;

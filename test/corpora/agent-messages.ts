@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readTable } from './read-table.ts';
 
 const columns = ['kind', 'program', 'role', 'text'] as const;
 const row = z.object({
@@ -14,15 +14,10 @@ const row = z.object({
 /** A message under the user's role, as it follows an answer in a history. */
 export type AgentMessage = z.output<typeof row>;
 
-const file = new URL('agent-messages.tsv', import.meta.url);
 const text = z.union([z.string().transform((user) => ({ user })), z.looseObject({ user: z.string() })]);
 
-/** One line per message, fields between tabs, the text as JSON. Throws on a bad row. */
-export function readAgentMessages(): readonly AgentMessage[] {
-  const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
-  if (header !== columns.join('\t')) throw new Error(`the columns are ${columns.join(', ')}`);
-  return lines.map((line) => {
-    const [kind, program, , json = ''] = line.split('\t');
-    return row.parse({ kind, program, ...text.parse(JSON.parse(json)) });
-  });
-}
+/** The messages of `agent-messages.tsv`, whose texts are JSON. Throws on a bad row. */
+export const readAgentMessages = (): readonly AgentMessage[] =>
+  readTable('agent-messages', columns).map((cells) =>
+    row.parse({ kind: cells.kind, program: cells.program, ...text.parse(JSON.parse(cells.text ?? '')) }),
+  );

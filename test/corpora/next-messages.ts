@@ -1,10 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { wishKinds } from '../../shared/wishes/wishes.ts';
+import { readTable } from './read-table.ts';
 
 const columns = ['lang', 'style', 'label', 'wish', 'request', 'answer', 'text'] as const;
 
 const wish = z.union([z.enum(wishKinds), z.literal('other')]);
+
+/** `\n` in the table is a line's end. */
+const text = z
+  .string()
+  .min(1)
+  .transform((cell) => cell.replaceAll('\\n', '\n'));
 
 const row = z.object({
   lang: z.enum(['en', 'en-nonnative', 'de', 'es', 'zh', 'fr', 'pt', 'ja']),
@@ -23,9 +29,9 @@ const row = z.object({
   label: z.enum(['good', 'bad', 'neither']),
   /** kinds that are all right for what the person asks for; none where they ask for nothing */
   wish: z.string().transform((text) => (text === '-' ? [] : text.split('/').map((kind) => wish.parse(kind)))),
-  request: z.string().min(1),
-  answer: z.string().min(1),
-  text: z.string().min(1),
+  request: text,
+  answer: text,
+  text,
 });
 
 /** What somebody wrote after an answer, with a label by hand. */
@@ -57,13 +63,6 @@ export type Corpus = (typeof corpora)[number];
 export const plainCorpus = 'plain-messages';
 export const allCorpora = [...corpora, plainCorpus] as const;
 
-/** One line per message, fields between tabs, `\n` for a line's end within a field. Throws on a bad row. */
-export function readNextMessages(corpus: (typeof allCorpora)[number]): readonly NextMessage[] {
-  const file = new URL(`${corpus}.tsv`, import.meta.url);
-  const [header, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
-  if (header !== columns.join('\t')) throw new Error(`the columns are ${columns.join(', ')}`);
-  return lines.map((line) => {
-    const cells = line.split('\t').map((cell) => cell.replaceAll('\\n', '\n'));
-    return row.parse(Object.fromEntries(columns.map((column, index) => [column, cells[index]])));
-  });
-}
+/** The messages of a corpus. Throws on a bad row. */
+export const readNextMessages = (corpus: (typeof allCorpora)[number]): readonly NextMessage[] =>
+  readTable(corpus, columns).map((cells) => row.parse(cells));

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { reactionIn } from '../../services/judge/reaction.ts';
 import { assistant, user } from '../../services/judge/testing/events.ts';
+import { readTable } from './read-table.ts';
 
 const columns = ['author', 'lang', 'kind', 'request', 'next'] as const;
 
@@ -19,14 +19,7 @@ const row = z.object({
 type Pair = z.output<typeof row>;
 
 /** Requests of people, each with the next one. */
-const pairs = readFileSync(new URL('request-pairs.tsv', import.meta.url), 'utf8')
-  .trimEnd()
-  .split('\n')
-  .slice(1)
-  .map((line) => {
-    const cells = line.split('\t');
-    return row.parse(Object.fromEntries(columns.map((name, at) => [name, cells[at]])));
-  });
+const pairs = readTable('request-pairs', columns).map((cells) => row.parse(cells));
 
 const share = (author: Pair['author'], kind: Pair['kind'], reaction: string): number => {
   const some = pairs.filter((pair) => pair.author === author && pair.kind === kind);

@@ -5,14 +5,10 @@ import { nonNative } from './voices/non-native.ts';
 import { chinese, french, german, spanish } from './voices/other-languages.ts';
 import { directToo, indirectToo, sarcasticToo } from './voices/second-author.ts';
 import { germanToo } from './voices/second-author-german.ts';
-import { indirectAgain, nonNativeAgain, politeAgain, sarcasticAgain } from './voices/third-author.ts';
-import {
-  chineseToo,
-  frenchToo,
-  japaneseToo,
-  portugueseToo,
-  spanishToo,
-} from './voices/third-author-languages.ts';
+import { nonNativeAgain, politeAgain } from './voices/third-author.ts';
+import { chineseToo, japanese } from './voices/third-author-east-asian.ts';
+import { indirectAgain, sarcasticAgain } from './voices/third-author-indirect.ts';
+import { frenchToo, portuguese, spanishToo } from './voices/third-author-romance.ts';
 import type { Voice } from './voices/voice.ts';
 
 /**
@@ -91,11 +87,11 @@ const spoken: readonly Person[] = [
   person(indirectAgain, matterOfFact, { name: 'indirect (third author)' }),
   person(sarcasticAgain, matterOfFact, { name: 'sarcastic (third author)' }),
   person(politeAgain, matterOfFact, { name: 'polite (third author)' }),
-  person(spanishToo, matterOfFact, { name: 'Spanish (second author)' }),
-  person(chineseToo, matterOfFact, { name: 'Chinese (second author)' }),
-  person(frenchToo, matterOfFact, { name: 'French (second author)' }),
-  person(portugueseToo, matterOfFact, { name: 'Portuguese' }),
-  person(japaneseToo, matterOfFact, { name: 'Japanese' }),
+  person(spanishToo, matterOfFact, { name: 'Spanish (third author)' }),
+  person(chineseToo, matterOfFact, { name: 'Chinese (third author)' }),
+  person(frenchToo, matterOfFact, { name: 'French (third author)' }),
+  person(portuguese, matterOfFact, { name: 'Portuguese' }),
+  person(japanese, matterOfFact, { name: 'Japanese' }),
 ];
 
 const silent: readonly Person[] = [

@@ -48,7 +48,7 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
       if (step !== undefined) status.onStep(step);
     },
     refused: (service, reason) => {
-      if (service === 'console') live.print(`the console does not run, all else does:\n${reason}`);
+      if (service === 'console') live.print(`the console did not start; all other services run:\n${reason}`);
       else fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE);
     },
   });

@@ -235,7 +235,7 @@ function bodyOf({ type, data }: ShownEvent, turn: string): Part {
     case 'judgment.reached':
     case 'judgment.revised':
       return pairs([
-        ['Score', data.score ?? 'stands'],
+        ['Score', data.score ?? (type === 'judgment.revised' ? 'unchanged' : 'none')],
         ['Source', data.source],
         ['Votes', listed(data.votes)],
         ['Hints', listed(data.hints)],

@@ -188,7 +188,7 @@ export function versionsPage(context: Context): Page {
 }
 
 const roleOf = ({ role }: Version): Part =>
-  role === 'head' ? badge('good', 'live') : role === 'lineage' ? badge('plain', 'before it') : nothing;
+  role === 'head' ? badge('good', 'live') : role === 'lineage' ? badge('plain', 'ancestor') : nothing;
 
 const stateOf = ({ state }: Version): Part =>
   state === 'promoted'

@@ -277,7 +277,9 @@ describeWithBrowser('the console in Chromium, on a running system', (browser) =>
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     await on.start('--console-port', String(port));
-    await until('it says so', () => on.loop.output().includes('the console does not run, all else does'));
+    await until('it says so', () =>
+      on.loop.output().includes('the console did not start; all other services run'),
+    );
     expect(on.loop.output()).toContain('--console-port');
     expect(await on.run('policy', 'list')).toContain('head');
     expect(Object.keys(await on.loop.pids()).sort()).toEqual(['collector', 'judge', 'serving', 'trainer']);
