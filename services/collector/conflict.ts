@@ -35,7 +35,7 @@ export function noteConflict(
   outdated: readonly string[] = [],
 ): void {
   if (!isCounted(settings, subject) || data.repeats) return;
-  const named = namedWishes(data);
+  const named = namedWishes(data, settings.wishRules);
   if (named === undefined) return;
   const table = draft.table<ConflictRow>('conflict');
   const { wishes, course } = table.get('now') ?? emptyRow;

@@ -114,6 +114,13 @@ export type SubmitSettings = {
   /** Samples take earlier wishes of their person. Absent (logs of earlier programs): they do not. */
   readonly standingWishes?: boolean;
   /**
+   * How verdicts enter the record of wishes. 2: only those that a person gave on the answer itself; each refuted
+   * correction is taken back; a correction that was judged late does not date its wish back. Absent (logs of earlier
+   * programs): verdicts on calls of tools count too, only the latest correction is taken back, and the last judged one
+   * dates the wish.
+   */
+  readonly wishRules?: 2;
+  /**
    * least share of the base in the teacher while stated wishes keep contradicting earlier ones; absent (logs of earlier
    * programs): contradictions are not counted. Requires `wishPatience`.
    */

@@ -14,6 +14,7 @@ test('settings that are not configured follow from the model', () => {
     size: nano.batchSize,
     most: 8 * nano.batchSize,
     wishPatience: 12,
+    wishRules: 2,
     standingWishes: true,
     conflictAnchor: 0.5,
     conflictRate: 0.5,

@@ -41,6 +41,7 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
     ...defined({
       wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
       standingWishes: config.standingWishes ? true : undefined,
+      wishRules: config.wishPatience === 0 ? undefined : 2,
       conflictAnchor: config.conflictAnchor === 0 ? undefined : config.conflictAnchor,
       conflictRate: config.conflictRate === 1 ? undefined : config.conflictRate,
       watch: config.autoRollback ? watchSettings(config) : undefined,

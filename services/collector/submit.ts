@@ -127,6 +127,7 @@ function addSample(
   const { inPool, left, outdated, emit } = takeWishes(draft, event, {
     patience,
     stand: settings.standingWishes,
+    rules: settings.wishRules,
   });
   noteConflict(draft, event, settings, outdated);
   if (inPool === undefined) {

@@ -4,6 +4,7 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict, NO_WISH, wishIdsOf } from '../../shared/wishes/wish-id.ts';
 import { type WishKind, wishKinds } from '../../shared/wishes/wishes.ts';
+import type { SubmitSettings } from './fold-settings.ts';
 
 /** A person's verdicts on one wish, since it was first made or last taken up again. */
 type WishTrack = {
@@ -23,6 +24,8 @@ type WishTrack = {
   /** when the latest correction was said, RFC 3339, and the turn that it is about; absent in rows of earlier programs */
   readonly said?: string;
   readonly turn?: string;
+  /** the turns that its corrections are about, oldest first; absent under earlier rules */
+  readonly turns?: readonly string[];
   /** the wishes that its first correction replaced; absent: none */
   readonly replaced?: WishRow;
 };
@@ -32,6 +35,8 @@ type WishRow = Readonly<Record<string, WishTrack>>;
 
 /** Most wishes tracked per person; the one that was quiet longest is dropped. */
 const MOST_TRACKS = 24;
+/** Turns that are kept per wish. Later evidence on a turn comes within a day. */
+const MOST_TURNS = 12;
 /** Verdicts that are kept per wish. */
 const LONGEST_COURSE = 60;
 /** Share of praise from which on the model is able to meet the wish. */
@@ -63,6 +68,8 @@ export type NotedWishes = {
   readonly changes: readonly WishChange[];
 };
 
+type WishRules = SubmitSettings['wishRules'];
+
 const nothing: NotedWishes = { named: [], setAside: [], outdated: [], changes: [] };
 
 /**
@@ -72,8 +79,13 @@ const nothing: NotedWishes = { named: [], setAside: [], outdated: [], changes: [
  * long time without complaints. A wish replaces an earlier one that it contradicts, and comes back if the person likes
  * the answer after all. Judgments may arrive in another order than the complaints, so the time of the complaint counts.
  */
-export function noteWishes(draft: Draft, { data }: SampleReady, patience: number): NotedWishes {
-  const named = namedWishes(data);
+export function noteWishes(
+  draft: Draft,
+  { data }: SampleReady,
+  patience: number,
+  rules?: WishRules,
+): NotedWishes {
+  const named = namedWishes(data, rules);
   if (named === undefined) return nothing;
   const table = draft.table<WishRow>('wishes');
   const key = encodeURIComponent(data.key ?? '');
@@ -96,7 +108,7 @@ export function noteWishes(draft: Draft, { data }: SampleReady, patience: number
   for (const wish of counted)
     tracks.set(
       wish,
-      afterCorrection(wish, tracks.get(wish) ?? beginTrack(replaced), { data, patience, changes }),
+      afterCorrection(wish, tracks.get(wish) ?? beginTrack(replaced), { data, patience, rules, changes }),
     );
   table.set(key, Object.fromEntries(mostRecentTracks(tracks)));
   const setAside = named.filter((wish) => tracks.get(wish)?.setAside !== undefined);
@@ -112,10 +124,15 @@ function takeBack(tracks: Map<string, WishTrack>, { sampleId }: SampleReady['dat
   const turn = turnOfSample(sampleId);
   if (turn === sampleId) return; // the first judgment
   for (const [wish, track] of [...tracks]) {
-    if (track.turn !== turn) continue;
+    if (!turnsOf(track).includes(turn)) continue;
     if (track.corrections > 1) {
-      const { turn: _, ...others } = track;
-      tracks.set(wish, { ...others, corrections: track.corrections - 1, course: withoutLast(track.course) });
+      const { turn: _, turns, ...others } = track;
+      tracks.set(wish, {
+        ...others,
+        corrections: track.corrections - 1,
+        course: withoutLast(track.course),
+        ...defined({ turns: turns?.filter((one) => one !== turn) }),
+      });
       continue;
     }
     tracks.delete(wish);
@@ -123,6 +140,9 @@ function takeBack(tracks: Map<string, WishTrack>, { sampleId }: SampleReady['dat
       if (![...tracks.keys()].some((other) => contradict(other, before))) tracks.set(before, old);
   }
 }
+
+/** The turns whose corrections can be taken back. */
+const turnsOf = ({ turn, turns }: WishTrack): readonly (string | undefined)[] => turns ?? [turn];
 
 const withoutLast = (course: string): string => {
   const at = course.lastIndexOf('-');
@@ -156,10 +176,12 @@ const beginTrack = (replaced: WishRow): WishTrack =>
   Object.keys(replaced).length === 0 ? emptyTrack : { ...emptyTrack, replaced };
 
 /** The wishes that a complaint contains; of praise, none. Undefined: the sample is no opinion of a person. */
-export function namedWishes(data: SampleReady['data']): readonly string[] | undefined {
-  const { hints, verdict, source, advantage, soft } = data;
+export function namedWishes(data: SampleReady['data'], rules?: WishRules): readonly string[] | undefined {
+  const { hints, verdict, source, advantage, soft, evidence, carried } = data;
   // A reward does not come from a person and contains no wish.
   if (source === 'reward' || advantage !== undefined || soft) return undefined;
+  // The verdict on an answer counts once, not again for the calls that led to it. A failed call is nobody's opinion.
+  if (rules === 2 && (evidence !== undefined || carried !== undefined)) return undefined;
   if (verdict > 0) return [];
   const named = [...new Set(hints.flatMap(wishIdsOf))];
   return named.length > 0 ? named : verdict < 0 ? [NO_WISH] : undefined;
@@ -188,15 +210,18 @@ function afterCorrection(
   wish: string,
   before: WishTrack,
   {
-    data: { version, said, sampleId },
+    data,
     patience,
+    rules,
     changes,
   }: {
     readonly data: SampleReady['data'];
     readonly patience: number;
+    readonly rules: WishRules;
     readonly changes: WishChange[];
   },
 ): WishTrack {
+  const { version } = data;
   const why =
     before.setAside === undefined
       ? undefined
@@ -211,7 +236,7 @@ function afterCorrection(
     corrections: track.corrections + 1,
     course: longer(track.course, '-'),
     quiet: 0,
-    ...(said === undefined ? {} : { said, turn: turnOfSample(sampleId) }),
+    ...whenSaid(track, data, rules),
   };
   if (after.setAside !== undefined) return { ...after, setAside: { ...after.setAside, version } };
   if (after.corrections < patience || improves(lastCourse(after.course, patience))) return after;
@@ -219,6 +244,22 @@ function afterCorrection(
   const { corrections } = after;
   changes.push({ wish, kind: 'set-aside', corrections, good: count(after.course, '+') });
   return { ...after, times, setAside: { times, version } };
+}
+
+function whenSaid(
+  { said: latest, turn: latestTurn, turns = [] }: WishTrack,
+  { said, sampleId }: SampleReady['data'],
+  rules: WishRules,
+): Pick<WishTrack, 'said' | 'turn' | 'turns'> {
+  if (said === undefined) return {};
+  const turn = turnOfSample(sampleId);
+  if (rules !== 2) return { said, turn };
+  const isLate = isAfter(latest, said);
+  return {
+    said: isLate ? latest! : said,
+    ...defined({ turn: isLate ? latestTurn : turn }),
+    turns: [...turns.filter((one) => one !== turn), turn].slice(-MOST_TURNS),
+  };
 }
 
 function takeUp(

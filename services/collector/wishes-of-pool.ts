@@ -8,6 +8,7 @@ import { defined } from '../../shared/lang/defined.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict } from '../../shared/wishes/wish-id.ts';
+import type { SubmitSettings } from './fold-settings.ts';
 import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
@@ -34,10 +35,15 @@ export function takeWishes(
   {
     patience,
     stand = false,
-  }: { readonly patience: number | undefined; readonly stand?: boolean | undefined },
+    rules,
+  }: {
+    readonly patience: number | undefined;
+    readonly stand?: boolean | undefined;
+    readonly rules?: SubmitSettings['wishRules'];
+  },
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, outdated: [], emit: [] };
-  const noted = noteWishes(draft, event, patience);
+  const noted = noteWishes(draft, event, patience, rules);
   // An inferred wish contradicts nothing.
   const { named, outdated } = noted;
   const latest = named.filter((wish) => !outdated.includes(wish));

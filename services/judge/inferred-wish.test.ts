@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { TurnContinued } from '../../shared/events/turn-continued.ts';
 import { memoryRows, openDraft } from '../../shared/log/rows.ts';
 import { inferredHint, noteForms } from './inferred-wish.ts';
 import type { FormsRow } from './judge-rows.ts';
@@ -99,6 +100,22 @@ test('a stated wish outweighs an inferred contrary wish', () => {
   const wish = heard('wish', -1, PROSE, 'Please use bullet points.');
   const events = [...past, ...wish, ...heard('t', -1, LIST)];
   expect(judge(events, settings).at(-1)).toMatchObject({ score: -1, hints: [] });
+});
+
+test('so does a wish in words that follow a thumb', () => {
+  const { id, ...shown } = turnCompleted('wish', { next: [user('Please use bullet points.')] });
+  const [, vote] = heard('wish', -1, PROSE, 'Please use bullet points.');
+  const wish = [
+    turnCompleted('wish', { next: [] }, { from: null }),
+    turnFeedback('wish', -1, 'f'),
+    TurnContinued.create({ ...shown, id: `${id}/continued` }),
+    vote!,
+  ];
+  const complaint = (laterWishesClear: boolean) =>
+    judge([...past, ...wish, ...heard('t', -1, LIST)], { ...settings, laterWishesClear }).at(-1);
+  expect(complaint(true)).toMatchObject({ turnId: 't', score: -1, hints: [] });
+  // as in logs of older versions
+  expect(complaint(false)).toMatchObject({ turnId: 't', hints: ['No lists, please.'] });
 });
 
 test('later evidence does not repeat an inferred hint', () => {

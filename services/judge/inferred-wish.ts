@@ -42,7 +42,7 @@ export function noteForms(
 }
 
 /** A stated wish removes the counts of the forms that contradict it. */
-function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
+export function forgetContrary(forms: Table<FormsRow>, key: string, hints: readonly string[]): void {
   const row = forms.get(key);
   const stated = hints.flatMap(wishesIn);
   if (row === undefined || stated.length === 0) return;

@@ -14,6 +14,11 @@ export type JudgeSettings = {
    * neither, as in logs of older versions.
    */
   readonly thumbsSettle?: boolean;
+  /**
+   * A wish stated in words after a thumb clears an inferred opposite. Absent: only words that settle their turn do, as in
+   * logs of older versions.
+   */
+  readonly laterWishesClear?: boolean;
   /** absolute score of a verdict that rests only on what a person did; default 0: no such verdict */
   readonly weakVerdict?: number;
 };

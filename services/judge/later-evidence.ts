@@ -5,6 +5,7 @@ import type { TurnContinued } from '../../shared/events/turn-continued.ts';
 import type { TurnFeedback } from '../../shared/events/turn-feedback.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { InputEvent } from '../../shared/log/fold.ts';
+import { forgetContrary } from './inferred-wish.ts';
 import { type JudgedTurn, type JudgeTables, type OpenTurn, openHints, type Vote } from './judge-rows.ts';
 import type { JudgeSettings } from './judge-settings.ts';
 import { acceptedHints, hintsOf, tally, votesOf } from './tally.ts';
@@ -50,17 +51,16 @@ export function onWords(
   state: JudgeTables,
   event: InputEvent & { readonly data: { readonly turnId: string } },
   turn: OpenTurn,
-  { likedGivesNoHint = false }: JudgeSettings,
+  { likedGivesNoHint = false, laterWishesClear = false }: JudgeSettings,
 ): readonly JudgmentRevised[] {
   const { turnId } = event.data;
   state.turns.delete(turnId);
   const before = state.judged.get(turnId);
   if (before === undefined) return [];
   // the thumb may have come while the judges were asked
-  const hints =
-    likedGivesNoHint && isLiked(before)
-      ? []
-      : acceptedHints(hintsOf(turn)).filter((hint) => !before.hints.includes(hint));
+  const stated = likedGivesNoHint && isLiked(before) ? [] : acceptedHints(hintsOf(turn));
+  if (laterWishesClear) forgetContrary(state.forms, turn.key, stated);
+  const hints = stated.filter((hint) => !before.hints.includes(hint));
   const votes = votesOf(turn);
   const votesCount = before.source !== 'feedback' && votes.length >= turn.needs;
   const { score } = votesCount ? tally(votes) : { score: 0 };

@@ -88,6 +88,7 @@ await service.run(
           sweepsAtClose: true,
           likedGivesNoHint: true,
           thumbsSettle: true,
+          laterWishesClear: true,
           weakVerdict: config.weakVerdict,
         },
         owed: enqueueOwed,

@@ -4,6 +4,7 @@ import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { unmetBy } from './plain-forms.ts';
+import { asksNewly, isInOrder, isMarkedOtherwise, STEM } from './request-marks.ts';
 
 type Turn = Pick<TurnCompleted['data'], 'messages' | 'answer' | 'next'>;
 
@@ -52,10 +53,12 @@ export function reactionIn({ messages, answer, next }: Turn): VoteCast['data']['
   const [reply, ...others] = next;
   const request = messages.findLast(isHuman);
   if (reply === undefined || others.length > 0 || !isHuman(reply) || request === undefined) return undefined;
-  const words = wordsOfPerson(reply);
-  const [before, after] = [termsOf(wordsOfPerson(request)), termsOf(words)];
+  const [first, words] = [wordsOfPerson(request), wordsOfPerson(reply)];
+  const [before, after] = [termsOf(first), termsOf(words)];
   if (after.size >= LEAST_TERMS && isSameRequest(before, after))
-    return asksForMore.test(words) ? undefined : 'asked-again';
+    return asksNewly(asksForMore, first, words) || isMarkedOtherwise(first, words)
+      ? undefined
+      : 'asked-again';
   if (after.size < LEAST_TERMS || !asksSomething.test(words) || namesAnswer.test(words)) return undefined;
   if (addressesAssistant.test(words) && !asksPolitely.test(words)) return undefined;
   // a term of the request may come in a question about the same subject, or in the same one in other words
@@ -71,7 +74,11 @@ function isSameRequest(before: ReadonlySet<string>, after: ReadonlySet<string>):
   // of a script without spaces: another particle in between makes new pairs of known characters
   const isKnown = (term: string): boolean =>
     before.has(term) || (isPair.test(term) && [...term].every((character) => characters.has(character)));
-  return [...after].every(isKnown) && after.size >= SAME_REQUEST * before.size;
+  return (
+    [...after].every(isKnown) &&
+    after.size >= SAME_REQUEST * before.size &&
+    isInOrder([...before], [...after])
+  );
 }
 
 const wordsOfPerson = (message: ChatMessage): string => userWords(message).slice(0, READ_LIMIT).trim();
@@ -95,5 +102,8 @@ function termsOf(text: string): ReadonlySet<string> {
   const runs =
     lower.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]{2,}/gu) ?? [];
   const pairs = runs.flatMap((run) => Array.from({ length: run.length - 1 }, (_, i) => run.slice(i, i + 2)));
-  return new Set([...words.filter((word) => !stopWords.has(word)).map((word) => word.slice(0, 5)), ...pairs]);
+  return new Set([
+    ...words.filter((word) => !stopWords.has(word)).map((word) => word.slice(0, STEM)),
+    ...pairs,
+  ]);
 }

@@ -72,6 +72,7 @@ export const theFolds: readonly HistoryFold[] = [
         sweepsAtClose: true,
         likedGivesNoHint: true,
         thumbsSettle: true,
+        laterWishesClear: true,
         weakVerdict: 0.25,
       }),
   },

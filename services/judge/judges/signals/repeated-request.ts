@@ -1,3 +1,4 @@
+import { asksNewly, isInOrder, isMarkedOtherwise } from '../../request-marks.ts';
 import { normalise } from './clauses.ts';
 
 /** Words without a subject. */
@@ -21,13 +22,15 @@ const LEAST_OVERLAP = 0.6;
 
 /** Whether a request repeats an earlier one: it has no new content words and most of the earlier ones. */
 export function isRepeatedRequest(request: string, next: string): boolean {
-  if (asksForMore.test(normalise(next))) return false;
+  if (asksNewly(asksForMore, normalise(request), normalise(next)) || isMarkedOtherwise(request, next))
+    return false;
   const before = contentWords(request);
   const after = contentWords(next);
   if (after.size < LEAST_WORDS || ![...after].every((word) => before.has(word))) return false;
-  return after.size / before.size >= LEAST_OVERLAP;
+  return after.size / before.size >= LEAST_OVERLAP && isInOrder([...before], [...after]);
 }
 
+/** In their order. */
 const contentWords = (text: string): ReadonlySet<string> =>
   new Set(
     normalise(text)
