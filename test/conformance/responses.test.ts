@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { until } from '../e2e/harness/clawloop.ts';
 import { servingForSuite } from '../e2e/serving-process.ts';
 
 // OpenAI's own client and its Responses API against claw-nano.
@@ -85,10 +86,36 @@ test('for an input that does not fit, the error names the field of each API', as
   const tooLong = { status: 400, code: 'context_length_exceeded' };
   const responses = { model: 'clawloop', input };
   await expect(small.responses.create(responses)).rejects.toMatchObject({ ...tooLong, param: 'input' });
-  const streamed = small.responses.create({ ...responses, stream: true });
-  await expect(streamed).rejects.toMatchObject({ ...tooLong, param: 'input' });
-  const chat = small.chat.completions.create({ model: 'm', messages: [{ role: 'user', content: input }] });
-  await expect(chat).rejects.toMatchObject({ ...tooLong, param: 'messages' });
+  const messages = [{ role: 'user', content: input } as const];
+  for (const stream of [false, true]) {
+    const chat = small.chat.completions.create({ model: 'm', messages, stream });
+    await expect(chat).rejects.toMatchObject({ ...tooLong, param: 'messages' });
+  }
+});
+
+test('a stream whose input does not fit says so in its last event, and counts as a refused request', async () => {
+  const flags = ['--model', 'claw-nano', '--context', 'error', '--context-tokens', '64'];
+  const small = await on.folder.start([...flags, '--other-requests-per-minute', '1']);
+  const before = (await on.folder.events('conversations')).length;
+  const request = { model: 'clawloop', input: 'word '.repeat(400) };
+  const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+  for await (const event of await small.client.responses.create({ ...request, stream: true }))
+    events.push(event);
+  expect(events.map(({ sequence_number: at }) => at)).toEqual([0, 1, 2]);
+  const error = { code: 'context_length_exceeded', message: expect.stringContaining('64 tokens') };
+  expect(events).toMatchObject([
+    { type: 'response.created', response: { status: 'in_progress' } },
+    { type: 'response.in_progress' },
+    { type: 'response.failed', response: { status: 'failed', output: [], error } },
+  ]);
+  expect((await on.folder.events('conversations')).length).toBe(before);
+  const counted = 'clawloop_serving_requests_total{route="/v1/responses",status="400",service="serving"}';
+  await until('it is counted', async () => (await small.metric(counted)) === 1);
+  expect(small.output()).not.toContain('stream ended');
+  await expect(small.client.responses.create(request)).rejects.toMatchObject({
+    status: 429,
+    message: expect.stringContaining('refused requests per minute'),
+  });
 });
 
 test('the answer to a required call is a call, whole or streamed', async () => {

@@ -8,8 +8,10 @@ export type AnswerForm = {
   readonly api: AcceptedRequest['api'];
   /** Called before generation starts. `replay`: the answer was given before and is sent again. */
   readonly show: (accepted: AcceptedRequest, replay?: 'replay') => AnswerView;
-  /** The last event of a stream that fails. */
-  readonly failure: (error: ServiceError, accepted: AcceptedRequest) => Frame;
+  /** The last events of a stream that fails. */
+  readonly failure: (error: ServiceError, accepted: AcceptedRequest) => readonly Frame[];
+  /** Whether clients expect this error in a stream, although nothing was sent yet. Absent: never. */
+  readonly reportsInStream?: (error: ServiceError) => boolean;
   /** The last line of data of a complete stream; undefined: the API has none. */
   readonly endMark: string | undefined;
 };

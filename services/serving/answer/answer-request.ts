@@ -1,59 +1,42 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServingConfig } from '../../../shared/config/serving.ts';
-import type { ServiceError } from '../../../shared/runtime/errors.ts';
-import type { Logger } from '../../../shared/runtime/logger.ts';
 import { ServingError } from '../errors.ts';
-import type { Engine, PolicyTarget } from '../generation.ts';
+import type { PolicyTarget } from '../generation.ts';
 import { type CanaryChoice, conversationName } from '../heads/serve-canary.ts';
 import { callerOf } from '../http/caller.ts';
 import { abortOnDisconnect } from '../http/disconnect.ts';
-import { asServingError } from '../http/error-body.ts';
-import { openEventStream } from '../http/event-stream.ts';
 import { type AnswerCount, admitAnswer, admitOther } from '../http/key-limits.ts';
 import type { KeyQuota } from '../http/key-quota.ts';
 import type { PerKeyLimit } from '../http/per-key-limit.ts';
-import { mostBodyBytes } from '../http/request-bodies.ts';
-import type { ServingMetrics } from '../metrics.ts';
 import { laneOf } from '../sessions/lane.ts';
 import type { Session } from '../sessions/session-row.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import {
-  type AcceptedRequest,
-  type AnswerListener,
-  answerChat,
-  type FinishedAnswer,
-  type GenerationDeps,
-  isEnding,
-} from './answer.ts';
+import { type AcceptedRequest, isEnding } from './answer.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { AnswerIds } from './answer-ids.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 import { digestOfRequest, idempotencyKeyOf, isWholeAnswer, replayAnswer } from './idempotency.ts';
 import type { RecordedAnswers } from './recorded-answers.ts';
-import type { Recorder } from './recorder.ts';
 import { type ModelDeps, type ResolvedModel, resolveModel, targetOf } from './resolve-model.ts';
+import { type Keep, type SendDeps, sendAnswer } from './send-answer.ts';
 
 /** What answering a request needs from the process. */
-export type AnswerDeps = ModelDeps & {
-  readonly config: ServingConfig;
-  readonly engine: Engine;
-  readonly recorder: Recorder;
-  readonly answers: Pick<RecordedAnswers, 'claim'>;
-  readonly conversations: { readonly isDeleted: (id: string) => Promise<boolean> };
-  readonly sessions: Pick<Sessions, 'current' | 'rewardedSession'>;
-  /** Aborts with the reason `serverEnds` when open answers must be cut short. */
-  readonly ending: AbortSignal;
-  readonly limit: PerKeyLimit;
-  readonly quota: KeyQuota;
-  readonly ids: AnswerIds;
-  /** The canary of an adapter; undefined for an engine that serves the base only. */
-  readonly canaryOf: (adapter: string) => CanaryChoice | undefined;
-  /** Separates a key's part of the engine's prompt cache; undefined: the cache is shared. */
-  readonly cacheSaltOf: (keyId: string) => string | undefined;
-  readonly metrics: ServingMetrics;
-  readonly logger: Logger;
-};
+export type AnswerDeps = ModelDeps &
+  SendDeps & {
+    readonly answers: Pick<RecordedAnswers, 'claim'>;
+    readonly conversations: { readonly isDeleted: (id: string) => Promise<boolean> };
+    readonly sessions: Pick<Sessions, 'current' | 'rewardedSession'>;
+    /** Aborts with the reason `serverEnds` when open answers must be cut short. */
+    readonly ending: AbortSignal;
+    readonly limit: PerKeyLimit;
+    readonly quota: KeyQuota;
+    readonly ids: AnswerIds;
+    /** The canary of an adapter; undefined for an engine that serves the base only. */
+    readonly canaryOf: (adapter: string) => CanaryChoice | undefined;
+    /** Separates a key's part of the engine's prompt cache; undefined: the cache is shared. */
+    readonly cacheSaltOf: (keyId: string) => string | undefined;
+  };
 
 /** A request of Fastify's, and the reply to it. */
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
@@ -107,9 +90,6 @@ export async function answerRequest(
 /** A replayed answer needs no engine. */
 const noTarget: PolicyTarget = { kind: 'live', adapter: '' };
 
-/** Stores an answer for replay before its end is sent. */
-type Keep = (accepted: AcceptedRequest, finished: FinishedAnswer) => Promise<void>;
-
 type AnswerTask = Exchange & {
   readonly chat: ChatRequest;
   /** The session of the session key that sent the request, if any. */
@@ -137,8 +117,7 @@ async function generateAnswer(deps: AnswerDeps, task: AnswerTask, keep: Keep | u
     for (const kind of new Set(accepted.chat.ignored.map((omission) => omission.kind)))
       deps.metrics.ignored.inc({ kind });
     const signal = abortOnDisconnect(reply.raw, deps.ending);
-    const delivery = { accepted, form, reply, signal, keep };
-    return await (accepted.chat.stream ? sendStream : sendJson)(deps, delivery);
+    return await sendAnswer(deps, { accepted, form, reply, signal, keep });
   } finally {
     count?.took(0); // no effect if the answer was counted
     deps.metrics.open.dec();
@@ -214,82 +193,3 @@ const withSession = ({ session }: Session, received: Envelope): Envelope => ({
   session,
   sessionDone: received.sessionDone && (received.session ?? session) === session,
 });
-
-const generationDeps = ({ engine, recorder, metrics, config }: AnswerDeps): GenerationDeps => ({
-  engine,
-  recorder,
-  metrics,
-  maxRecordBytes: config.maxRecordBytes,
-  traces: config.otlpEndpoint !== undefined,
-});
-
-type CountedRequest = AcceptedRequest & { readonly count: AnswerCount };
-
-type Delivery = {
-  readonly accepted: CountedRequest;
-  readonly form: AnswerForm;
-  readonly reply: FastifyReply;
-  readonly signal: AbortSignal;
-  readonly keep: Keep | undefined;
-};
-
-/** Counts the answer against the limits of its key, even if the client left. */
-async function answerAndCount(
-  deps: AnswerDeps,
-  { accepted, signal }: Delivery,
-  listener: AnswerListener,
-): Promise<FinishedAnswer> {
-  try {
-    const finished = await answerChat(generationDeps(deps), accepted, listener, signal);
-    accepted.count.took(finished.usage.promptTokens + finished.usage.completionTokens);
-    return finished;
-  } catch (error) {
-    if (signal.aborted && !isEnding(signal)) accepted.count.tookPrompt();
-    throw error;
-  }
-}
-
-async function sendJson(deps: AnswerDeps, delivery: Delivery): Promise<unknown> {
-  const { accepted, form, reply, keep } = delivery;
-  const view = form.show(accepted);
-  const finished = await answerAndCount(deps, delivery, { onStart: () => {}, onChunk: () => {} });
-  await keep?.(accepted, finished);
-  return reply.header('x-clawloop-version', finished.version).send(view.body(finished));
-}
-
-async function sendStream(deps: AnswerDeps, delivery: Delivery): Promise<unknown> {
-  const { accepted, form, reply, signal, keep } = delivery;
-  const view = form.show(accepted);
-  const events = openEventStream(reply);
-  try {
-    const finished = await answerAndCount(deps, delivery, {
-      onStart: (started) => {
-        events.open({ 'x-clawloop-version': String(started.version) });
-        view.first(started).forEach(events.send);
-      },
-      onChunk: (chunk, choice) => view.next(chunk, choice).forEach(events.send),
-    });
-    await keep?.(accepted, finished);
-    view.last(finished).forEach(events.send);
-    events.end(form.endMark);
-  } catch (error) {
-    if (!events.isOpen()) throw error; // nothing was sent yet, so an ordinary error response is possible
-    const failure = asServingError(error, mostBodyBytes(deps.config, true));
-    if (!signal.aborted) logBroken(deps, accepted, error, failure);
-    events.fail(form.failure(failure, accepted));
-  }
-  return reply;
-}
-
-/** A client error, such as a schema that turns out too costly, needs no stack trace. */
-function logBroken(
-  { logger }: AnswerDeps,
-  { id, requestId }: AcceptedRequest,
-  error: unknown,
-  failure: ServiceError,
-) {
-  const { status, code, param, message } = failure;
-  if (status >= 500) logger.error({ err: error, id }, 'stream failed');
-  else
-    logger.warn({ id, request: requestId, code, param, reason: message }, 'stream ended with a client error');
-}

@@ -8,7 +8,7 @@ type EventStream = {
   /** @param mark last line of data, if the API has one */
   readonly end: (mark: string | undefined) => void;
   /** Ends the stream with an error. The end of the answer is missing, so clients retry. */
-  readonly fail: (frame: Frame) => void;
+  readonly fail: (frames: readonly Frame[]) => void;
 };
 
 /** One event; `event` is its name, if the API has named events. */
@@ -55,8 +55,8 @@ export function openEventStream(reply: FastifyReply): EventStream {
       if (mark !== undefined) write(`data: ${mark}`);
       end();
     },
-    fail: (frame) => {
-      send(frame);
+    fail: (frames) => {
+      frames.forEach(send);
       end();
     },
   };

@@ -19,6 +19,7 @@ import { type Access, type Caller, refuseUnserved } from './access.ts';
 import { callerIfKnown, callerOf, decorateCaller, setCaller } from './caller.ts';
 import { limitConnections } from './connections.ts';
 import { allowOrigins } from './cors.ts';
+import { countedStatus } from './counted-status.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { admitOther, admitUnread } from './key-limits.ts';
 import type { KeyQuota } from './key-quota.ts';
@@ -105,7 +106,7 @@ export async function createServer(
   });
   server.addHook('onResponse', async (request, reply) => {
     const caller = callerIfKnown(request);
-    if (caller !== undefined && wantsAnswer(request) && isClientError(reply.statusCode))
+    if (caller !== undefined && wantsAnswer(request) && isClientError(countedStatus(reply.raw)))
       quota.refused(caller);
   });
   server.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
@@ -121,8 +122,7 @@ function countAtClose(
   { raw }: FastifyReply,
 ): void {
   raw.once('close', () => {
-    const status = raw.headersSent ? raw.statusCode : ServingError.CLIENT_LEFT().status;
-    requests.inc({ route: request.routeOptions.url ?? 'none', status });
+    requests.inc({ route: request.routeOptions.url ?? 'none', status: countedStatus(raw) });
   });
 }
 

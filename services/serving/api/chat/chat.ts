@@ -36,6 +36,6 @@ const chatForm: AnswerForm = {
         [...chunks.last(finished), ...(includeUsage ? [chunks.usage(finished)] : [])].map(frameOf),
     };
   },
-  failure: (error) => frameOf(errorBody(error)),
+  failure: (error) => [frameOf(errorBody(error))],
   endMark: '[DONE]',
 };

@@ -34,7 +34,7 @@ export function registerMessages(server: FastifyInstance, deps: ApiDeps): void {
 const messagesForm: AnswerForm = {
   api: 'messages',
   show: (accepted) => ({ body: (finished) => messageBody(accepted, finished), ...messageEvents(accepted) }),
-  failure: (error, { requestId }) => ({ event: 'error', data: messagesError(error, requestId) }),
+  failure: (error, { requestId }) => [{ event: 'error', data: messagesError(error, requestId) }],
   endMark: undefined,
 };
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FinishedAnswer } from '../../answer/answer.ts';
+import { ServingError } from '../../errors.ts';
 import type { AnswerChunk } from '../../generation.ts';
 import { responseEvents } from './response-events.ts';
 import { itemsOf, responseHead } from './response-parts.ts';
@@ -102,4 +103,18 @@ test('a cut answer is incomplete, a broken one has failed', () => {
     type: 'response.completed',
     response: { status: 'completed', usage: { total_tokens: 13 }, clawloop: { recorded: true } },
   });
+});
+
+test('a response that fails was created before, even if its answer never began', () => {
+  const error = ServingError.STOPPING();
+  const types = (events: ReturnType<typeof responseEvents>) =>
+    events.failure(error).map(({ event }) => event);
+  expect(types(responseEvents(head))).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.failed',
+  ]);
+  const begun = responseEvents(head);
+  begun.first();
+  expect(types(begun)).toEqual(['response.failed']);
 });

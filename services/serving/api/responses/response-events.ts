@@ -19,6 +19,7 @@ export function responseEvents(
   { namespaces = new Map(), ignored = [] }: Options = {},
 ) {
   let sequence = 0;
+  let hasBegun = false;
   const leadingSpace = withholdLeadingSpace();
   /** Ids of the calls sent so far. */
   const calls = new Set<string>();
@@ -52,11 +53,15 @@ export function responseEvents(
     ...toolCalls.flatMap(wholeCall),
   ];
 
+  const first = (): readonly Frame[] => {
+    if (hasBegun) return [];
+    hasBegun = true;
+    return [frame('response.created', { response: head }), frame('response.in_progress', { response: head })];
+  };
+
   return {
-    first: (): readonly Frame[] => [
-      frame('response.created', { response: head }),
-      frame('response.in_progress', { response: head }),
-    ],
+    /** Nothing if these events were sent before. */
+    first,
     next: (chunk: AnswerChunk): readonly Frame[] => sequential.next(chunk).flatMap(show),
     last: (finished: FinishedAnswer): readonly Frame[] => {
       const end = endOf(finished, ignored);
@@ -68,17 +73,21 @@ export function responseEvents(
       const response = { ...head, ...responseEnd(end, items.output) };
       return [...remaining, frame(`response.${response.status}`, { response })];
     },
-    failure: ({ status, message }: ServiceError): Frame => {
-      const error = { code: failureCode(status), message: clientMessage({ status, message }) };
-      return frame('response.failed', {
-        response: { ...head, status: 'failed', output: items.output, error },
-      });
+    /** A response that fails was created, even if its answer never began. */
+    failure: ({ status, code, message }: ServiceError): readonly Frame[] => {
+      const error = { code: failureCode(status, code), message: clientMessage({ status, message }) };
+      const response = { ...head, status: 'failed', output: items.output, error };
+      return [...first(), frame('response.failed', { response })];
     },
   };
 }
 
+/** The code of a refused prompt that does not fit, as in OpenAI's streams. */
+export const CONTEXT_FULL = 'context_length_exceeded';
+
 /** One of the API's error codes for a response. */
-const failureCode = (status: number): string => {
+const failureCode = (status: number, code: string): string => {
   if (status >= 500) return 'server_error';
+  if (code === CONTEXT_FULL) return code;
   return status === 429 ? 'rate_limit_exceeded' : 'invalid_prompt';
 };

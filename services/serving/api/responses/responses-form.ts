@@ -2,7 +2,7 @@ import type { FinishedAnswer } from '../../answer/answer.ts';
 import type { AnswerForm } from '../../answer/answer-form.ts';
 import type { Conversations } from './conversations.ts';
 import type { ResponsesBody } from './fields.ts';
-import { responseEvents } from './response-events.ts';
+import { CONTEXT_FULL, responseEvents } from './response-events.ts';
 import {
   endOf,
   itemsOf,
@@ -61,6 +61,8 @@ export function responsesForm(
       };
     },
     failure: (error) => events!.failure(error),
+    // Codex compacts its history on this event only; an HTTP error ends its turn
+    reportsInStream: ({ code }) => code === CONTEXT_FULL,
     endMark: undefined,
   };
 }
