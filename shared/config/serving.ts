@@ -162,6 +162,14 @@ export const ServingConfig = CommonConfig.extend({
     .describe(
       'ms within which a client must send its request; later requests get 408 and the connection is closed',
     ),
+  streamKeepAliveMs: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .default(15_000)
+    .describe(
+      'ms without anything sent after which a stream sends its headers and a sign of life, also before the first token; 0: never',
+    ),
   maxConnections: z
     .int()
     .min(1)

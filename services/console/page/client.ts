@@ -76,6 +76,7 @@ export type ChatMessage = { readonly role: 'user' | 'assistant'; readonly conten
 
 type Chunk = {
   readonly id?: string;
+  readonly clawloop?: { readonly version: number };
   readonly error?: { readonly message: string };
   readonly choices?: readonly [
     { readonly delta?: { readonly content?: string | null }; readonly finish_reason?: string | null }?,
@@ -96,12 +97,15 @@ export async function chat(
     signal,
   );
   let id = '';
+  // absent if the answer began so late that the headers were sent before it
+  let version = response.headers.get('x-clawloop-version');
   let failure: Failure | undefined;
   await readEvents(response, (data) => {
     if (data === '[DONE]') return;
     const chunk = JSON.parse(data) as Chunk;
     if (chunk.error !== undefined) failure = { status: 500, code: 'failed', message: chunk.error.message };
     id = chunk.id ?? id;
+    if (chunk.clawloop !== undefined) version = String(chunk.clawloop.version);
     const text = chunk.choices?.[0]?.delta?.content ?? '';
     if (text !== '') onText(text);
   }).catch(() => {
@@ -111,7 +115,7 @@ export async function chat(
     };
   });
   if (failure !== undefined) throw failure;
-  return { id, version: response.headers.get('x-clawloop-version') };
+  return { id, version };
 }
 
 /** ms until the first new attempt; doubles up to the longest */

@@ -20,6 +20,11 @@ export type AnswerForm = {
 type AnswerView = {
   readonly body: (finished: FinishedAnswer) => object;
   readonly first: (started: Started) => readonly Frame[];
+  /**
+   * Events that say nothing new, for a stream that has nothing to send at the moment; before `first`, too. Absent, or
+   * no events: the API has none for this moment.
+   */
+  readonly waiting?: () => readonly Frame[];
   readonly next: (chunk: AnswerChunk, choice: number) => readonly Frame[];
   /** Sent only when the events are durable or known to be lost. */
   readonly last: (finished: FinishedAnswer) => readonly Frame[];

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { ServingConfig } from '../../../shared/config/serving.ts';
 import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import type { Logger } from '../../../shared/runtime/logger.ts';
+import { ServingError } from '../errors.ts';
 import type { Engine } from '../generation.ts';
 import { countAs } from '../http/counted-status.ts';
 import { asServingError } from '../http/error-body.ts';
@@ -78,14 +79,27 @@ async function sendJson(deps: SendDeps, delivery: Delivery): Promise<unknown> {
   return reply.header('x-clawloop-version', finished.version).send(view.body(finished));
 }
 
+/**
+ * Sends the answer as a stream, which begins with the answer or after `streamKeepAliveMs`. Until then, errors are
+ * ordinary error responses, unless clients of the API expect them in a stream.
+ */
 async function sendStream(deps: SendDeps, delivery: Delivery): Promise<unknown> {
   const { accepted, form, reply, signal, keep } = delivery;
   const view = form.show(accepted);
-  const events = openEventStream(reply);
+  let hasStarted = false;
+  const events = openEventStream(reply, {
+    afterMs: deps.config.streamKeepAliveMs,
+    frames: () => {
+      if (!hasStarted) countAs(reply.raw, ServingError.CLIENT_LEFT().status); // if it leaves now
+      return view.waiting?.() ?? [];
+    },
+  });
   try {
     const finished = await answerAndCount(deps, delivery, {
       onStart: (started) => {
+        hasStarted = true;
         events.open({ 'x-clawloop-version': String(started.version) });
+        countAs(reply.raw, reply.raw.statusCode);
         view.first(started).forEach(events.send);
       },
       onChunk: (chunk, choice) => view.next(chunk, choice).forEach(events.send),
@@ -95,27 +109,27 @@ async function sendStream(deps: SendDeps, delivery: Delivery): Promise<unknown> 
     events.end(form.endMark);
   } catch (error) {
     const failure = asServingError(error, mostBodyBytes(deps.config, true));
-    if (events.isOpen()) {
-      if (!signal.aborted) logBroken(deps, accepted, error, failure);
-    } else {
-      if (!form.reportsInStream?.(failure)) throw error; // nothing was sent yet, so an ordinary error response is possible
-      countAs(reply.raw, failure.status);
-      events.open({});
-    }
+    if (!events.isOpen() && !form.reportsInStream?.(failure)) throw error;
+    if (!hasStarted) countAs(reply.raw, failure.status);
+    // before an answer, a client error is an ordinary refusal, which is not logged
+    if (!signal.aborted && (hasStarted || failure.status >= 500)) logBroken(deps, accepted, error, failure);
+    events.open();
     events.fail(form.failure(failure, accepted));
+  } finally {
+    events.stopWaiting();
   }
   return reply;
 }
 
-/** A client error, such as a schema that turns out too costly, needs no stack trace. */
+/** A temporary condition, or a client error such as a schema that turns out too costly, needs no stack trace. */
 function logBroken(
   { logger }: SendDeps,
-  { id, requestId }: AcceptedRequest,
+  { id, requestId: request }: AcceptedRequest,
   error: unknown,
   failure: ServiceError,
 ) {
-  const { status, code, param, message } = failure;
-  if (status >= 500) logger.error({ err: error, id }, 'stream failed');
-  else
-    logger.warn({ id, request: requestId, code, param, reason: message }, 'stream ended with a client error');
+  const { status, code, param, message: reason } = failure;
+  if (status === 503) logger.warn({ id, request, code, reason }, 'service unavailable');
+  else if (status >= 500) logger.error({ err: error, id }, 'stream failed');
+  else logger.warn({ id, request, code, param, reason }, 'stream ended with a client error');
 }

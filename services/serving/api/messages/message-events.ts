@@ -14,6 +14,7 @@ const frame = (type: string, data: object = {}): Frame => ({ event: type, data: 
 export function messageEvents({ id, chat: { model, ignored } }: AcceptedRequest) {
   let open: Open | undefined;
   let blocks = 0;
+  let hasBegun = false;
   const leadingSpace = withholdLeadingSpace();
   /** Block indices of the calls sent so far, by call id. */
   const calls = new Map<string, number>();
@@ -61,22 +62,26 @@ export function messageEvents({ id, chat: { model, ignored } }: AcceptedRequest)
     ...callParts.flatMap(call),
     ...toolCalls.flatMap(wholeCall),
   ];
+  const startOf = ({ promptTokens = 0 }: Started) =>
+    frame('message_start', {
+      message: {
+        id,
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: usageOf({ promptTokens, completionTokens: 0 }),
+      },
+    });
   return {
-    first: ({ promptTokens = 0 }: Started): readonly Frame[] => [
-      frame('message_start', {
-        message: {
-          id,
-          type: 'message',
-          role: 'assistant',
-          model,
-          content: [],
-          stop_reason: null,
-          stop_sequence: null,
-          usage: usageOf({ promptTokens, completionTokens: 0 }),
-        },
-      }),
-      frame('ping'),
-    ],
+    first: (started: Started): readonly Frame[] => {
+      hasBegun = true;
+      return [startOf(started), frame('ping')];
+    },
+    /** Anthropic's streams begin with `message_start`, whose usage is not known yet. */
+    waiting: (): readonly Frame[] => (hasBegun ? [frame('ping')] : []),
     next: (chunk: AnswerChunk): readonly Frame[] => sequential.next(chunk).flatMap(show),
     last: (finished: FinishedAnswer): readonly Frame[] => [
       ...sequential.rest().flatMap(show),

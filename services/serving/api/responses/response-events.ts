@@ -62,6 +62,14 @@ export function responseEvents(
   return {
     /** Nothing if these events were sent before. */
     first,
+    /**
+     * Known events without news: Codex limits the time between two events and does not count comments, and some clients
+     * refuse events that they do not know, such as OpenAI's undocumented `keepalive`.
+     */
+    waiting: (): readonly Frame[] => {
+      if (!hasBegun) return first();
+      return items.hasOpen() ? items.add('') : [frame('response.in_progress', { response: head })];
+    },
     next: (chunk: AnswerChunk): readonly Frame[] => sequential.next(chunk).flatMap(show),
     last: (finished: FinishedAnswer): readonly Frame[] => {
       const end = endOf(finished, ignored);

@@ -99,6 +99,7 @@ export function createStreamedItems({ answerId, namespaces, frame }: Options) {
   return {
     /** Items that are complete. */
     output: output as readonly object[],
+    hasOpen: (): boolean => open !== undefined,
     isOpen: (kind: Open['kind']): boolean => open?.kind === kind,
     begin,
     add,

@@ -53,6 +53,7 @@ export function responsesForm(
           return { ...head, ...responseEnd(end, output) };
         },
         first: shown.first,
+        waiting: shown.waiting,
         next: shown.next,
         last: (finished) => {
           remember(finished);
