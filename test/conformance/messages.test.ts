@@ -131,6 +131,11 @@ test('tokens are counted as the model will read them', async () => {
   const { usage } = await client.messages.create({ ...request, max_tokens: 1 });
   expect(counted).toEqual({ input_tokens: usage.input_tokens + usage.cache_read_input_tokens! });
   expect(await (await post('/messages/count_tokens', JSON.stringify(request))).json()).toEqual(counted);
+  const answered = {
+    ...request,
+    messages: [...request.messages, { role: 'assistant', content: 'hi' } as const],
+  };
+  expect((await client.messages.countTokens(answered)).input_tokens).toBeGreaterThan(counted.input_tokens);
 });
 
 test('the answer to a required call is a call, whole or streamed', async () => {

@@ -119,3 +119,10 @@ test('counting tokens does not require max_tokens', () => {
     ask.messages,
   );
 });
+
+test('a history that ends with an answer is counted, but not continued', () => {
+  const answered = { ...ask, messages: [...ask.messages, { role: 'assistant', content: 'Well,' }] };
+  expect(() => chatBody(answered)).toThrow('messages.1');
+  const counted = parseChatRequest(countedChatBody(answered, createOmissions()));
+  expect(counted.generation.messages).toEqual(answered.messages);
+});

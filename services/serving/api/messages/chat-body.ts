@@ -12,12 +12,21 @@ import {
 } from './fields.ts';
 
 /** Translates a request of Anthropic's API to a chat request. @throws ServingError */
-export const chatBody = (body: unknown, omissions: Omissions): object =>
-  translate(readFields(messagesBody, body, omissions), omissions);
+export function chatBody(body: unknown, omissions: Omissions): object {
+  const fields = readFields(messagesBody, body, omissions);
+  refusePrefill(fields);
+  return translate(fields, omissions);
+}
 
-/** Translates a token count request of Anthropic's API to a chat request. @throws ServingError */
+/** Translates a token count request of Anthropic's API to a chat request. The history may end with an answer. @throws ServingError */
 export const countedChatBody = (body: unknown, omissions: Omissions): object =>
   translate(readFields(countTokensBody, body, omissions), omissions);
+
+function refusePrefill({ messages }: MessagesBody): void {
+  if (messages.at(-1)!.role !== 'assistant') return;
+  const detail = 'the last message must not have the role assistant; prefilled answers are not available.';
+  throw ServingError.UNSUPPORTED_PARAMETER({ param: `messages.${messages.length - 1}`, detail });
+}
 
 const translate = (body: MessagesBody, omissions: Omissions): object => ({
   model: body.model,

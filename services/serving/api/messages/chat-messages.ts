@@ -12,10 +12,6 @@ export function chatMessages(
   { system, messages }: Pick<MessagesBody, 'system' | 'messages'>,
   omissions: Omissions,
 ) {
-  if (messages.at(-1)!.role === 'assistant') {
-    const detail = 'the last message must not have the role assistant; prefilled answers are not available.';
-    throw ServingError.UNSUPPORTED_PARAMETER({ param: `messages.${messages.length - 1}`, detail });
-  }
   const hasNoSystem = system === undefined || system === null || system.length === 0;
   return [
     ...(hasNoSystem ? [] : [{ role: 'system', content: textContent(system, 'system', omissions) } as const]),
