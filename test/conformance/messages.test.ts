@@ -217,6 +217,11 @@ test('a field that cannot be honoured is refused by name, in the format that cli
     output_config: { format },
   } as Anthropic.MessageCountTokensParams);
   await expect(count).rejects.toThrow('output_config.format');
+  const older = client.messages.create({
+    ...ask,
+    output_format: format,
+  } as Anthropic.MessageCreateParamsNonStreaming);
+  await expect(older).rejects.toThrow('output_format');
   for (const [path, body, status, type] of [
     ['/v1/messages', '{', 400, 'invalid_request_error'],
     ['/messages', '[]', 400, 'invalid_request_error'],

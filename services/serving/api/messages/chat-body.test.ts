@@ -126,3 +126,18 @@ test('a history that ends with an answer is counted, but not continued', () => {
   const counted = parseChatRequest(countedChatBody(answered, createOmissions()));
   expect(counted.generation.messages).toEqual(answered.messages);
 });
+
+test('output_format is read as output_config.format, which takes precedence', () => {
+  const formatOf = (type: string) => ({ type: 'json_schema', schema: { type } });
+  const schemaIn = (more: object) => chat(more).generation.format;
+  const older = { output_format: formatOf('object') };
+  expect(schemaIn(older)).toMatchObject({ kind: 'schema', schema: { type: 'object' } });
+  expect(chat(older).ignored).toEqual([]);
+  expect(schemaIn({ ...older, output_config: { effort: 'low' } })).toMatchObject({
+    schema: { type: 'object' },
+  });
+  const newer = { output_config: { format: formatOf('array') } };
+  expect(schemaIn({ ...older, ...newer })).toMatchObject({ schema: { type: 'array' } });
+  expect(schemaIn({ output_format: null })).toBeUndefined();
+  expect(() => chat({ output_format: { type: 'json_schema' } })).toThrow('output_format.schema');
+});

@@ -40,15 +40,21 @@ const translate = (body: MessagesBody, omissions: Omissions): object => ({
   stop: body.stop_sequences,
   ...defined({ enable_thinking: body.thinking == null ? undefined : body.thinking.type !== 'disabled' }),
   user: body.metadata?.user_id,
-  ...defined({
-    response_format: body.output_config?.format == null ? undefined : formatOf(body.output_config.format),
-  }),
+  ...formatOf(body),
 });
 
-const formatOf = ({ type, schema }: { readonly type: string; readonly schema: object }): object => ({
-  type,
-  json_schema: { schema },
-});
+function formatOf({ output_config: config, output_format: older }: MessagesBody): object {
+  const format = config?.format ?? older;
+  return format == null
+    ? {}
+    : { response_format: { type: format.type, json_schema: { schema: format.schema } } };
+}
+
+/** The field of a valid body that requires a format, for refusals of it. */
+export function formatParamOf(body: unknown): string {
+  const { output_config: config, output_format: older } = body as Partial<MessagesBody>;
+  return config?.format == null && older != null ? 'output_format' : 'output_config.format';
+}
 
 /** Tools that the client runs and Anthropic defines: the request has no schema, so the policy cannot call them. */
 const DEFINED_BY_ANTHROPIC = /^(?:bash|text_editor|computer|memory)_/;

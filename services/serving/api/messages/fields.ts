@@ -48,6 +48,8 @@ const toolChoice = z.discriminatedUnion('type', [
 ]);
 export type ToolChoice = z.output<typeof toolChoice>;
 
+const format = z.looseObject({ type: z.literal('json_schema'), schema: z.record(text, z.unknown()) });
+
 const fields = {
   model: honoured(text.min(1).max(LONGEST_MODEL), 'any name without `@` selects the live policy'),
   messages: honoured(
@@ -83,15 +85,10 @@ const fields = {
     '`user_id` is used like `user` of a chat',
   ),
   output_config: honoured(
-    z
-      .looseObject({
-        format: z
-          .looseObject({ type: z.literal('json_schema'), schema: z.record(text, z.unknown()) })
-          .nullish(),
-      })
-      .nullish(),
+    z.looseObject({ format: format.nullish() }).nullish(),
     '`format`: `json_schema`, like `response_format` of a chat; `effort` is not used',
   ),
+  output_format: honoured(format.nullish(), 'older name of `output_config.format`, which takes precedence'),
 
   container: ignored('containers are not available'),
   mcp_servers: ignored('the client calls the tools'),

@@ -7,7 +7,7 @@ import { messagesError } from '../../http/messages-error-body.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { createOmissions } from '../request/omissions.ts';
 import { parseChatRequest } from '../request/parse-chat-request.ts';
-import { chatBody, countedChatBody } from './chat-body.ts';
+import { chatBody, countedChatBody, formatParamOf } from './chat-body.ts';
 import { messageEvents } from './message-events.ts';
 import { blocksOf, markOf, stopOf, usageOf } from './message-parts.ts';
 
@@ -15,7 +15,8 @@ import { blocksOf, markOf, stopOf, usageOf } from './message-parts.ts';
 export function registerMessages(server: FastifyInstance, deps: ApiDeps): void {
   const parse = (translate: typeof chatBody, { body }: FastifyRequest) => {
     const omissions = createOmissions(deps.config);
-    return parseChatRequest(translate(body, omissions), { formatParam: 'output_config.format', omissions });
+    const chat = translate(body, omissions);
+    return parseChatRequest(chat, { formatParam: formatParamOf(body), omissions });
   };
   const messages = async (request: FastifyRequest, reply: FastifyReply) =>
     answerRequest(deps, { request, reply }, parse(chatBody, request), messagesForm);
