@@ -180,6 +180,17 @@ test('omitted sampling settings stay omitted', () => {
   });
 });
 
+test('the reasoning effort none switches reasoning off, unless the request sets enable_thinking', () => {
+  const variables = (more: object) => parse(more).generation.templateVariables;
+  const none = { reasoning_effort: 'none' };
+  expect(variables(none)).toEqual({ enable_thinking: false });
+  for (const other of ['minimal', 'high', null, undefined])
+    expect(variables({ reasoning_effort: other })).toEqual({});
+  const explicit = { enable_thinking: true };
+  expect(variables({ ...none, ...explicit })).toEqual(explicit);
+  expect(variables({ ...none, chat_template_kwargs: explicit })).toEqual(explicit);
+});
+
 test('the engine receives forced calls and required formats', () => {
   const tools = ['get', 'set'].map((name) => ({ type: 'function', function: { name } }));
   const { generation } = parse({ tools, tool_choice: 'required', parallel_tool_calls: false });

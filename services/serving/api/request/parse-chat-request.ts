@@ -59,6 +59,7 @@ export function parseChatRequest(
   const chosen = chooseTools(tools ?? [], old === undefined ? request.tool_choice : old.choice);
   const requiredFormat = answerFormat(received, formatParam);
   const format = chosen.forcedCall === undefined ? requiredFormat : undefined; // a forced call has its own format
+  const wantsNoReasoning = request.reasoning_effort === 'none';
   return {
     model: request.model,
     generation: {
@@ -73,7 +74,7 @@ export function parseChatRequest(
         format,
       }),
       templateVariables: {
-        ...defined({ enable_thinking: format === undefined ? undefined : false }),
+        ...defined({ enable_thinking: format === undefined && !wantsNoReasoning ? undefined : false }),
         ...request.chat_template_kwargs,
         ...defined({
           enable_thinking: request.enable_thinking == null ? undefined : request.enable_thinking,

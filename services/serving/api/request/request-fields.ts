@@ -121,6 +121,10 @@ export const requestFields = {
   ...formatFields,
   enable_thinking: honoured(z.boolean().nullish(), 'passed to the chat template'),
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'passed to the chat template'),
+  reasoning_effort: honoured(
+    text.nullish(),
+    '`none` sets `enable_thinking` to false, unless the request sets it; other values are not used',
+  ),
   session_id: honoured(text.max(512).nullish(), 'explicit session, like the header `x-session-id`'),
   user: honoured(
     userName.nullish(),
@@ -148,7 +152,6 @@ export const requestFields = {
   prompt_cache_key: hint('not used'),
   prompt_cache_options: hint('not used'),
   prompt_cache_retention: hint('not used'),
-  reasoning_effort: hint('not used'),
   verbosity: hint('not used'),
   service_tier: hint('there is only one tier'),
 } satisfies Readonly<Record<string, FieldRule>>;

@@ -30,6 +30,7 @@ export const chatBody = (
   temperature: body.temperature,
   top_p: body.top_p,
   parallel_tool_calls: body.parallel_tool_calls,
+  reasoning_effort: body.reasoning?.effort,
   user: body.user,
   ...defined({ response_format: body.text?.format == null ? undefined : formatOf(body.text.format) }),
 });

@@ -100,6 +100,10 @@ export const responsesBody = z.object({
   ),
   tool_choice: honoured(toolChoice.nullish(), 'like `tool_choice` of a chat'),
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: the answer ends before a second call'),
+  reasoning: honoured(
+    z.looseObject({ effort: text.nullish() }).nullish(),
+    '`effort`: like `reasoning_effort` of a chat; the other members are not used',
+  ),
   user: honoured(userName.nullish(), 'a hint at the session'),
   metadata: honoured(z.record(text, text).nullish(), 'repeated in the response'),
   text: honoured(
@@ -125,7 +129,6 @@ export const responsesBody = z.object({
   prompt_cache_key: hint(),
   prompt_cache_options: hint(),
   prompt_cache_retention: hint(),
-  reasoning: hint(),
   safety_identifier: hint(),
   service_tier: hint('there is only one tier'),
   stream_options: hint('events are not padded'),
