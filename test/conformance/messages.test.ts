@@ -138,6 +138,31 @@ test('tokens are counted as the model will read them', async () => {
   expect((await client.messages.countTokens(answered)).input_tokens).toBeGreaterThan(counted.input_tokens);
 });
 
+test('the models are listed once for the clients of both APIs', async () => {
+  const theirs: { readonly id: string }[] = [];
+  for await (const model of client.models.list({ limit: 1 })) theirs.push(model);
+  const ids = (await on.serving.client.models.list()).data.map(({ id }) => id);
+  expect(theirs.map(({ id }) => id)).toEqual(ids);
+  expect(theirs[0]).toMatchObject({
+    type: 'model',
+    id: 'clawloop',
+    display_name: 'clawloop',
+    object: 'model',
+  });
+  const { created, created_at } = theirs[0] as unknown as { created: number; created_at: string };
+  expect(Date.parse(created_at)).toBe(created * 1000);
+  const { has_more, first_id, last_id } = await client.models.list();
+  expect([has_more, first_id, last_id]).toEqual([false, ids.at(0), ids.at(-1)]);
+  expect(await client.models.retrieve('@base')).toMatchObject({ type: 'model', display_name: '@base' });
+  const error = await client.models.retrieve('clawloop@v99').catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Anthropic.NotFoundError);
+  expect(error).toMatchObject({ type: 'not_found_error', requestID: expect.stringMatching(/^req_/) });
+  await expect(on.serving.client.models.retrieve('clawloop@v99')).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+  });
+});
+
 test('the answer to a required call is a call, whole or streamed', async () => {
   const schema = { type: 'object', properties: { at: { type: 'string' } } } as const;
   const request: Anthropic.MessageCreateParamsNonStreaming = {

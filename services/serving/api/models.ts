@@ -11,11 +11,15 @@ import { contextMode, contextOf } from '../engine/context.ts';
 import { callerOf } from '../http/caller.ts';
 import type { ApiDeps } from './api-deps.ts';
 
-/** Lists the available models: the live policy, the base policy, and the versions with a checkpoint. */
+/**
+ * Lists the available models: the live policy, the base policy, and the versions with a checkpoint. OpenAI and
+ * Anthropic have the same path, so an answer has the fields of both.
+ */
 export function registerModels(server: FastifyInstance, deps: ApiDeps): void {
   const { config, sessions } = deps;
   const { modelAlias: aliases } = config;
   const created = Math.floor(Date.now() / 1000);
+  const createdAt = new Date(created * 1000).toISOString();
   let pendingLimits: Promise<ModelLimits | undefined> | undefined;
   const limits = async () => {
     pendingLimits ??= modelLimits(deps.config);
@@ -34,6 +38,10 @@ export function registerModels(server: FastifyInstance, deps: ApiDeps): void {
       object: 'model',
       created,
       owned_by: 'clawloop',
+      // Anthropic's names
+      type: 'model',
+      display_name: id,
+      created_at: createdAt,
       ...defined({ max_model_len: modelLimit?.contextTokens }), // vLLM's name
       clawloop: {
         live,
@@ -60,10 +68,12 @@ export function registerModels(server: FastifyInstance, deps: ApiDeps): void {
     });
   };
   for (const prefix of ['/v1', '']) {
-    server.get(`${prefix}/models`, async (request) => ({
-      object: 'list',
-      data: await list(adaptersOf(callerOf(request), await sessionOf(request), config.adapters)),
-    }));
+    server.get(`${prefix}/models`, async (request) => {
+      const data = await list(adaptersOf(callerOf(request), await sessionOf(request), config.adapters));
+      // Anthropic's clients read the last three to fetch further pages
+      const [firstId = null, lastId = null] = [data.at(0)?.id, data.at(-1)?.id];
+      return { object: 'list', data, has_more: false, first_id: firstId, last_id: lastId };
+    });
     server.get<{ Params: { '*': string } }>(`${prefix}/models/*`, async (request) => {
       const id = request.params['*'];
       const resolved = resolveModel(deps, callerOf(request), await sessionOf(request), id);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ServingError } from '../errors.ts';
-import { isMessagesPath, messagesError } from './messages-error-body.ts';
+import { messagesError, readsMessagesErrors } from './messages-error-body.ts';
 
 test('every error has a type of Anthropic’s API', () => {
   const typeOf = (code: keyof typeof ServingError) => messagesError(ServingError[code](), 'req_1').error.type;
@@ -21,8 +21,14 @@ test('every error has a type of Anthropic’s API', () => {
   });
 });
 
-test('paths of Anthropic’s API are recognised with and without /v1', () => {
-  const paths = ['/v1/messages', '/messages', '/messages/count_tokens', '/v1/messages?beta=true'];
-  expect(paths.every(isMessagesPath)).toBe(true);
-  expect(['/v1/chat/completions', '/v1/messagesx', '/x/messages'].some(isMessagesPath)).toBe(false);
+test('errors have Anthropic’s shape on its paths, and for its clients on the path that both APIs have', () => {
+  const reads = (url: string, headers = {}) => readsMessagesErrors({ url, headers });
+  const own = ['/v1/messages', '/messages', '/messages/count_tokens', '/v1/messages?beta=true'];
+  expect(own.every((url) => reads(url))).toBe(true);
+  const both = ['/v1/models', '/models', '/v1/models/x', '/v1/models?limit=9'];
+  expect(both.some((url) => reads(url))).toBe(false);
+  const version = { 'anthropic-version': '2023-06-01' };
+  expect(both.every((url) => reads(url, version))).toBe(true);
+  const others = ['/v1/chat/completions', '/v1/messagesx', '/x/messages', '/v1/modelsx'];
+  expect(others.some((url) => reads(url, version))).toBe(false);
 });

@@ -1,8 +1,15 @@
+import type { FastifyRequest } from 'fastify';
 import type { ServiceError } from '../../../shared/runtime/errors.ts';
 import { clientMessage } from './error-body.ts';
 
 /** Whether a path belongs to Anthropic's API, even if the route does not exist. */
-export const isMessagesPath = (url: string): boolean => /^(?:\/v1)?\/messages(?:[/?]|$)/.test(url);
+const isMessagesPath = (url: string): boolean => /^(?:\/v1)?\/messages(?:[/?]|$)/.test(url);
+
+const isModelsPath = (url: string): boolean => /^(?:\/v1)?\/models(?:[/?]|$)/.test(url);
+
+/** Whether the client reads errors of Anthropic's API. The path of the models belongs to OpenAI's, too: there a header decides. */
+export const readsMessagesErrors = ({ url, headers }: Pick<FastifyRequest, 'url' | 'headers'>): boolean =>
+  isMessagesPath(url) || (isModelsPath(url) && headers['anthropic-version'] !== undefined);
 
 /** By status; other statuses below 500 are invalid requests, those from 500 on are server errors. */
 const types: Readonly<Record<number, string>> = {

@@ -23,7 +23,7 @@ import { countedStatus } from './counted-status.ts';
 import { asServingError, errorBody } from './error-body.ts';
 import { admitOther, admitUnread } from './key-limits.ts';
 import type { KeyQuota } from './key-quota.ts';
-import { isMessagesPath, messagesError } from './messages-error-body.ts';
+import { messagesError, readsMessagesErrors } from './messages-error-body.ts';
 import { mostBodyBytes, readJsonBodies } from './request-bodies.ts';
 import { isSessionKey } from './session-key.ts';
 import { watchRoutes } from './unknown-request.ts';
@@ -96,7 +96,7 @@ export async function createServer(
   server.addHook('onRequest', async (request, reply) => {
     countAtClose(metrics, request, reply);
     void reply.header('x-request-id', request.id);
-    if (isMessagesPath(request.url)) void reply.header('request-id', request.id);
+    if (readsMessagesErrors(request)) void reply.header('request-id', request.id);
     if (!isOpen(request)) await letIn(request);
     if (request.is404) throw unknownRequest(request, reply);
   });
@@ -232,8 +232,8 @@ function logFailure(
   else logger.error({ err: error, request, url }, 'request failed');
 }
 
-const bodyOf = ({ url, id }: FastifyRequest, failure: ServiceError): object =>
-  isMessagesPath(url) ? messagesError(failure, id) : errorBody(failure);
+const bodyOf = (request: FastifyRequest, failure: ServiceError): object =>
+  readsMessagesErrors(request) ? messagesError(failure, request.id) : errorBody(failure);
 
 /** The key in the header that Anthropic's clients use, in the form of an `Authorization` header. */
 const apiKeyOf = ({ headers }: FastifyRequest): string | undefined =>
