@@ -16,7 +16,7 @@ export const createServingMetrics = (registry: Registry) => {
     }),
     ignored: new Counter({
       name: 'clawloop_serving_ignored_total',
-      help: 'requests with parts that were left out, by kind: field, tool (that a server would run), image',
+      help: 'requests with parts that were left out, by kind: field, tool (that a server would run, or has run), image (or document)',
       labelNames: ['kind'],
       registers,
     }),

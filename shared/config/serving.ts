@@ -68,7 +68,9 @@ export const ServingConfig = CommonConfig.extend({
   images: z
     .enum(['placeholder', 'refuse'])
     .default('placeholder')
-    .describe('replace an image in a message by the text [image], or refuse the request'),
+    .describe(
+      'replace an image in a message by the text [image], and a file by [document], or refuse the request',
+    ),
   corsOrigins: z
     .array(
       z.string().regex(/^(?:\*|[a-z][a-z0-9+.-]*:\/\/[^/\s]+)$/, 'must be * or like https://example.org'),

@@ -37,7 +37,7 @@ export const InteractionCompleted = defineEvent('interaction.completed', 2, {
       .array(z.string())
       .readonly()
       .optional()
-      .describe('parts of the request that were left out: fields, server-side tools, images'),
+      .describe('parts of the request that were left out: fields, server-side tools, images, documents'),
     messages: z.array(chatMessage).readonly(),
     tools: z.array(z.unknown()).readonly().optional(),
     answer: chatMessage,

@@ -206,7 +206,7 @@ test('a field that cannot be honoured is refused by name, in the format that cli
   const content = (...blocks: object[]) => ({ messages: [{ role: 'user', content: blocks }] });
   const refusals: readonly (readonly [more: object, named: string])[] = [
     [content({ type: 'video', source: {} }), 'messages.0.content.0'],
-    [content({ type: 'text', text: 'see' }, { type: 'document', source: {} }), 'of type document'],
+    [content({ type: 'text', text: 'see' }, { type: 'document', source: {} }), 'messages.0.content.1'],
     [content({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'video' }] }), 'content.0.content.0'],
     [content({ type: 'tool_result' }), 'tool_use_id'],
     [content(), 'messages.0.content'],

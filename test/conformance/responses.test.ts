@@ -142,7 +142,8 @@ test('a field that cannot be honoured is refused by name', async () => {
   const before = (await on.folder.events('conversations')).length;
   const message = (...content: object[]) => ({ input: [{ role: 'user', content }] });
   const refusals: readonly (readonly [more: object, param: string])[] = [
-    [message({ type: 'input_file', file_id: 'x' }), 'input[0].content[0]'],
+    [message({ type: 'input_audio' }), 'input[0].content[0]'],
+    [{ input: [{ type: 'video_call' }] }, 'input[0]'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0]'],
     [{ input: [{ type: 'item_reference', id: 'msg_0_resp_none' }] }, 'input[0]'],
     [{ input: [{ type: 'item_reference' }] }, 'input[0].id'],

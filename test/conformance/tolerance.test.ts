@@ -205,6 +205,37 @@ describe('by default', () => {
     expect(await counted('image')).toBe(3);
   });
 
+  test('documents and calls of server tools in a history do not stop it, and the answer names them', async () => {
+    const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
+    const document = { type: 'document', source: { type: 'file', file_id: 'x' } };
+    const said = await message({
+      messages: [
+        { role: 'user', content: [document] },
+        { role: 'assistant', content: [search] },
+        user('and?'),
+      ],
+    });
+    expect(ignoredIn(said)).toEqual([
+      'messages.0.content.0: document',
+      'messages.1.content.0: server_tool_use',
+    ]);
+    expect((await on.folder.interaction(said.id)).messages).toMatchObject([
+      { role: 'user', content: [{ text: '[document]' }] },
+      { role: 'assistant', content: '[tool]' },
+      user('and?'),
+    ]);
+    const part = { type: 'input_file', file_id: 'x' };
+    const input = [{ role: 'user', content: [part] }, { type: 'web_search_call', id: 'w' }, user('and?')];
+    expect(ignoredIn(await response({ input }))).toEqual([
+      'input[0].content[0]: input_file',
+      'input[1]: web_search_call',
+    ]);
+    const file = { type: 'file', file: { file_id: 'x' } };
+    expect(ignoredIn(await chat({ messages: [{ role: 'user', content: [file] }] }))).toEqual([
+      'messages[0].content[0]: file',
+    ]);
+  });
+
   test('values that mean no limit, greedy sampling and a user name are accepted', async () => {
     const greedy = { top_p: 0, temperature: 1 };
     const [one, other] = [await chat({ ...greedy }), await chat({ ...greedy })];
@@ -280,6 +311,10 @@ describe('with --strict-fields and --images refuse', () => {
       ['/v1/responses', { ...response, client_metadata: 1 }, /^400 client_metadata$/],
       ['/v1/responses', { ...response, tools: [search] }, /^400 tools\[0\].type$/],
       ['/v1/responses', { ...response, input: image('input_image') }, /^400 input\[0\].content\[0\]$/],
+      ['/v1/chat/completions', { ...chat, messages: image('file') }, /^400 messages\[0\].content\[0\]$/],
+      ['/v1/responses', { ...response, input: image('input_file') }, /^400 input\[0\].content\[0\]$/],
+      ['/v1/responses', { ...response, input: [{ type: 'web_search_call' }] }, /^400 input\[0\]$/],
+      ['/v1/messages', { ...claude, messages: image('tool_reference') }, /^400 .*messages.0.content.0/],
       ['/v1/messages', { ...claude, safeguards: [] }, /^400 .*safeguards.* not supported/],
       ['/v1/messages', { ...claude, mcp_servers: [{}] }, /^400 .*mcp_servers.* not supported/],
       ['/v1/messages', { ...claude, tools: [search] }, /^400 .*tools.0.type.* not supported/],

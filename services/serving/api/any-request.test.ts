@@ -36,6 +36,18 @@ const types = [
   'none',
   'allowed_tools',
   'bash_20250124',
+  'document',
+  'content',
+  'base64',
+  'search_result',
+  'server_tool_use',
+  'web_search_tool_result',
+  'tool_reference',
+  'compaction',
+  'web_search_call',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'input_file',
 ];
 const leaf = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1, '', 'hi', 'look', 'auto', [], {}, '\uD800'),
@@ -62,6 +74,8 @@ const names = [
   'strict',
   'mode',
   'thinking',
+  'source',
+  'data',
 ];
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(

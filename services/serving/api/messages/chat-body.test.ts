@@ -6,8 +6,12 @@ import { countedChatBody, chatBody as readChatBody } from './chat-body.ts';
 const chatBody = (body: object) => readChatBody(body, createOmissions());
 
 const ask = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
-const chat = (more: object) => parseChatRequest(chatBody({ ...ask, ...more }));
+const chat = (more: object) => {
+  const omissions = createOmissions();
+  return parseChatRequest(readChatBody({ ...ask, ...more }, omissions), { omissions });
+};
 const messages = (...list: object[]) => chat({ messages: list }).generation.messages;
+const part = (text: string) => ({ type: 'text', text });
 const tool = { name: 'exec', input_schema: { type: 'object' } };
 
 test('results become separate messages, and text keeps its position', () => {
@@ -21,7 +25,6 @@ test('results become separate messages, and text keeps its position', () => {
       { type: 'text', text: '!' },
     ],
   });
-  const part = (text: string) => ({ type: 'text', text });
   expect(translated).toEqual([
     { role: 'user', content: [part('before')] },
     { role: 'tool', tool_call_id: 'a', content: 'one', is_error: true },
@@ -140,4 +143,102 @@ test('output_format is read as output_config.format, which takes precedence', ()
   expect(schemaIn({ ...older, ...newer })).toMatchObject({ schema: { type: 'array' } });
   expect(schemaIn({ output_format: null })).toBeUndefined();
   expect(() => chat({ output_format: { type: 'json_schema' } })).toThrow('output_format.schema');
+});
+
+const question = part('why?');
+const file = (source: object) => ({ type: 'document', title: 'Notes', source });
+
+test('the text of a document or search result is read, and other documents become the same text in each request', () => {
+  const found = { type: 'search_result', source: 'x', title: 'X', content: [part('one'), part('two')] };
+  const { generation, ignored } = chat({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          file({ type: 'text', media_type: 'text/plain', data: 'Once.' }),
+          file({ type: 'content', content: [part('Twice'), { type: 'image', source: {} }] }),
+          file({ type: 'content', content: 'Thrice' }),
+          file({ type: 'base64', media_type: 'application/pdf', data: 'AAAA' }),
+          file({ type: 'url', url: 'http://x' }),
+          file({ type: 'file', file_id: 'f' }),
+          { type: 'container_upload', file_id: 'f' },
+          question,
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'exec', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [found] }] },
+    ],
+  });
+  expect(generation.messages[0]!.content).toEqual([
+    part('<document>\nOnce.\n</document>\n'),
+    part('<document>\nTwice\n[image]\n</document>\n'),
+    part('<document>\nThrice\n</document>\n'),
+    ...Array.from({ length: 4 }, () => part('[document]')),
+    question,
+  ]);
+  expect(generation.messages[2]!.content).toEqual([part('<search_result>\none\ntwo\n</search_result>\n')]);
+  expect(ignored.map(({ name }) => name)).toEqual([
+    'messages.0.content.1.source.content.1: image',
+    'messages.0.content.3: document',
+    'messages.0.content.4: document',
+    'messages.0.content.5: document',
+    'messages.0.content.6: container_upload',
+  ]);
+});
+
+test('what tools of a server did is left out and named; a message of nothing else keeps a placeholder', () => {
+  const search = [
+    { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+    { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+  ];
+  const reference = { type: 'tool_reference', tool_name: 'exec' };
+  const summary = { type: 'compaction', content: 'Earlier.' };
+  const call = { type: 'tool_use', id: 'a', name: 'exec', input: {} };
+  const { generation, ignored } = chat({
+    messages: [
+      ...ask.messages,
+      { role: 'assistant', content: [part('I look. '), ...search, part('Found.')] },
+      { role: 'user', content: [reference] },
+      { role: 'assistant', content: search },
+      { role: 'user', content: [reference, question] },
+      { role: 'assistant', content: [...search, call] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [reference] }] },
+      { role: 'assistant', content: [summary, { type: 'compaction', content: null }] },
+      { role: 'user', content: [question] },
+    ],
+  });
+  expect(generation.messages.map(({ content }) => content)).toEqual([
+    'hi',
+    'I look. Found.',
+    [part('[tool]')],
+    '[tool]',
+    [question],
+    null,
+    [part('[tool]')],
+    'Earlier.',
+    [question],
+  ]);
+  expect(ignored[0]).toEqual({ kind: 'tool', name: 'messages.1.content.1: server_tool_use' });
+  expect(ignored.map(({ name }) => name.split(' ')[1])).toEqual([
+    ...['server_tool_use', 'web_search_tool_result', 'tool_reference'],
+    ...['server_tool_use', 'web_search_tool_result', 'tool_reference'],
+    ...['server_tool_use', 'web_search_tool_result', 'tool_reference'],
+    'compaction',
+  ]);
+});
+
+test('blocks that make no sense are refused by their place', () => {
+  for (const [block, place] of [
+    [{ type: 'video' }, 'messages.0.content.0'],
+    [{ type: '_tool_result ' }, 'messages.0.content.0'],
+    [{ type: 'document' }, 'messages.0.content.0'],
+    [file({ type: 'text' }), 'messages.0.content.0.source'],
+    [file({ type: 'tape' }), 'messages.0.content.0.source'],
+    [file({ type: 'content', content: [null] }), 'messages.0.content.0.source.content'],
+    [file({ type: 'content', content: [file({ type: 'file' })] }), 'messages.0.content.0.source.content.0'],
+    [{ type: 'search_result' }, 'messages.0.content.0.content'],
+  ] as const)
+    expect(() => messages({ role: 'user', content: [block] })).toThrow(
+      expect.objectContaining({ status: 400, param: place }),
+    );
 });

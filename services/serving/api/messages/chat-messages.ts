@@ -1,7 +1,8 @@
 import type { ChatMessage, ToolCall } from '../../../../shared/events/chat-message.ts';
 import { defined } from '../../../../shared/lang/defined.ts';
 import { ServingError } from '../../errors.ts';
-import { IMAGE_PLACEHOLDER, type Omissions } from '../request/omissions.ts';
+import { type Omissions, TOOL_PLACEHOLDER } from '../request/omissions.ts';
+import { blockTexts, isBlock, type TextPart } from './block-texts.ts';
 import type { Block, Message, MessagesBody } from './fields.ts';
 
 /**
@@ -48,10 +49,10 @@ function userOf(blocks: readonly Block[], param: string, omissions: Omissions): 
     if (block.type === 'tool_result') {
       finishText();
       messages.push(resultOf(block, `${param}.${at}`, omissions));
-    } else textParts.push(textPart(block, `${param}.${at}`, omissions));
+    } else textParts.push(...blockTexts(block, `${param}.${at}`, omissions));
   }
   finishText();
-  return messages;
+  return messages.length > 0 ? messages : [{ role: 'user', content: [toolPlaceholder] }];
 }
 
 function resultOf(block: Block, param: string, omissions: Omissions): ChatMessage {
@@ -73,6 +74,7 @@ function resultOf(block: Block, param: string, omissions: Omissions): ChatMessag
 function assistantOf(blocks: readonly Block[], param: string, omissions: Omissions): ChatMessage {
   let text = '';
   let reasoning = '';
+  let hasLeftOut = false;
   const calls: ToolCall[] = [];
   for (const [at, block] of blocks.entries()) {
     const blockParam = `${param}.${at}`;
@@ -80,8 +82,13 @@ function assistantOf(blocks: readonly Block[], param: string, omissions: Omissio
     else if (block.type === 'redacted_thinking')
       continue; // only Anthropic can decrypt it
     else if (block.type === 'tool_use') calls.push(callOf(block, blockParam));
-    else text += textPart(block, blockParam, omissions).text;
+    else {
+      const parts = blockTexts(block, blockParam, omissions);
+      if (parts.length === 0) hasLeftOut = true;
+      for (const part of parts) text += part.text;
+    }
   }
+  if (text === '' && calls.length === 0 && hasLeftOut) text = TOOL_PLACEHOLDER;
   return {
     role: 'assistant',
     content: calls.length > 0 && text === '' ? null : text,
@@ -100,30 +107,15 @@ function callOf({ id, name, input }: Block, param: string): ToolCall {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
 }
 
-type TextPart = { readonly type: 'text'; readonly text: string };
-
-const textContent = (
+/** A message of nothing but blocks that are left out keeps a placeholder. */
+function textContent(
   content: string | readonly Block[],
   param: string,
   omissions: Omissions,
-): string | TextPart[] =>
-  typeof content === 'string'
-    ? content
-    : content.map((block, at) => textPart(block, `${param}.${at}`, omissions));
-
-function textPart({ type, text }: Block, param: string, omissions: Omissions): TextPart {
-  if (type === 'image') {
-    omissions.image(param, type);
-    return { type: 'text', text: IMAGE_PLACEHOLDER };
-  }
-  if (type !== 'text') {
-    const detail = `blocks of type ${type.slice(0, 40)}; only text is supported.`;
-    throw ServingError.UNSUPPORTED_PARAMETER({ param, detail });
-  }
-  if (typeof text !== 'string')
-    throw ServingError.INVALID_REQUEST({ param, detail: `${param}: a text block requires a text.` });
-  return { type, text };
+): string | TextPart[] {
+  if (typeof content === 'string') return content;
+  const parts = content.flatMap((block, at) => blockTexts(block, `${param}.${at}`, omissions));
+  return parts.length > 0 ? parts : [toolPlaceholder];
 }
 
-const isBlock = (value: unknown): value is Block =>
-  typeof value === 'object' && value !== null && typeof (value as Block).type === 'string';
+const toolPlaceholder: TextPart = { type: 'text', text: TOOL_PLACEHOLDER };

@@ -13,13 +13,22 @@ export type Omissions = {
   readonly field: (param: string, detail?: string) => void;
   /** A tool that a server would run. @throws ServingError UNSUPPORTED_PARAMETER with --strict-fields */
   readonly tool: (param: string, type: string) => void;
-  /** @throws ServingError UNSUPPORTED_PARAMETER with --images refuse */
-  readonly image: (param: string, type: string) => void;
+  /** An image or a document. @throws ServingError UNSUPPORTED_PARAMETER with --images refuse */
+  readonly file: (param: string, type: string) => void;
+  /**
+   * Content of a history that only the server that wrote it can use, such as calls of its tools.
+   * @throws ServingError UNSUPPORTED_PARAMETER with --strict-fields
+   */
+  readonly foreign: (param: string, type: string) => void;
   readonly all: () => readonly Omission[];
 };
 
-/** Replaces an image. The text is the same in each request, so the hash of a history does not change. */
+// Texts in place of what the policy cannot read. They are the same in each request, so the hash of a history does
+// not change.
 export const IMAGE_PLACEHOLDER = '[image]';
+export const DOCUMENT_PLACEHOLDER = '[document]';
+/** For a message of nothing but content of another server's tools. */
+export const TOOL_PLACEHOLDER = '[tool]';
 
 /** Characters of a client's field name. */
 const LONGEST_NAME = 200;
@@ -48,9 +57,13 @@ export function createOmissions({ strictFields, images }: Tolerance = lenient): 
       if (strictFields) refuse(`${param}.type`, `this server runs no tools of type ${type}.`);
       note('tool', `${param}: ${type}`);
     },
-    image: (param, type) => {
+    file: (param, type) => {
       if (images === 'refuse') refuse(param, `parts of type ${type}; only text is supported.`);
       note('image', `${param}: ${type}`);
+    },
+    foreign: (param, type) => {
+      if (strictFields) refuse(param, `only another server can use content of type ${type}.`);
+      note('tool', `${param}: ${type}`);
     },
     all: () => all,
   };

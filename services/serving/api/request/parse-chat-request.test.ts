@@ -110,6 +110,14 @@ test('an image becomes the same text in each request, or is refused', () => {
   expect(paramOf(body, { images: 'refuse' })).toBe('messages[0].content[1]');
 });
 
+test('a file becomes the same text in each request, or is refused', () => {
+  const body = { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'x' } }] }] };
+  const { generation, ignored } = parse(body);
+  expect(generation.messages[0]!.content).toEqual([{ type: 'text', text: '[document]' }]);
+  expect(ignored).toEqual([{ kind: 'image', name: 'messages[0].content[0]: file' }]);
+  expect(paramOf(body, { images: 'refuse' })).toBe('messages[0].content[0]');
+});
+
 test('variants that programs send have the standard meaning', () => {
   for (const limit of ['max_tokens', 'max_completion_tokens']) {
     for (const none of [-1, null])

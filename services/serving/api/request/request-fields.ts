@@ -159,7 +159,7 @@ export const requestFields = {
 /** Parts of fields whose handling differs from the row of the field. */
 export const partFields: Readonly<Record<string, Pick<FieldRule, 'does' | 'about'>>> = {
   'messages[].content[].type': refused(
-    '`text` (also as `input_text` or `output_text`) and `refusal` are read. An image becomes the text `[image]`, or is refused with `--images refuse`. Audio and files are refused',
+    '`text` (also as `input_text` or `output_text`) and `refusal` are read. An image becomes the text `[image]`, a file `[document]`; both are refused with `--images refuse`. Audio is refused',
   ),
   'messages[].audio': refused('messages are text'),
   'messages[].function_call': honoured(

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../../../shared/events/chat-message.ts';
 import { ServingError } from '../../errors.ts';
-import { IMAGE_PLACEHOLDER, type Omissions } from './omissions.ts';
+import { DOCUMENT_PLACEHOLDER, IMAGE_PLACEHOLDER, type Omissions } from './omissions.ts';
 import type { ChatRequestBody } from './request-fields.ts';
 
 type BodyMessage = ChatRequestBody['messages'][number];
@@ -9,7 +9,13 @@ type BodyCall = NonNullable<BodyMessage['tool_calls']>[number];
 
 /** Includes the types of OpenAI's Responses. */
 const textTypes: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text']);
-const imageTypes: ReadonlySet<string> = new Set(['image_url', 'input_image', 'image']);
+const placeholders: ReadonlyMap<string, string> = new Map([
+  ['image_url', IMAGE_PLACEHOLDER],
+  ['input_image', IMAGE_PLACEHOLDER],
+  ['image', IMAGE_PLACEHOLDER],
+  ['file', DOCUMENT_PLACEHOLDER],
+  ['input_file', DOCUMENT_PLACEHOLDER],
+]);
 
 /**
  * Messages as the policy reads them. An unchanged message stays the same object.
@@ -43,9 +49,10 @@ function withTexts(message: BodyMessage, index: number, omissions: Omissions): B
 function partOf(part: BodyPart, param: string, omissions: Omissions): BodyPart {
   const { type } = part;
   if (type === 'refusal' && typeof part.refusal === 'string') return part;
-  if (imageTypes.has(type)) {
-    omissions.image(param, type);
-    return { type: 'text', text: IMAGE_PLACEHOLDER };
+  const placeholder = placeholders.get(type);
+  if (placeholder !== undefined) {
+    omissions.file(param, type);
+    return { type: 'text', text: placeholder };
   }
   if (!textTypes.has(type))
     throw ServingError.UNSUPPORTED_PARAMETER({

@@ -6,12 +6,12 @@ import { chatBody } from './chat-body.ts';
 import { withoutInstructions } from './chat-messages.ts';
 import { readResponsesBody } from './fields.ts';
 
-const chatOf = (body: object, before: readonly ChatMessage[] = []) => {
+const chatOf = (body: object, before: readonly ChatMessage[] = [], omissions = createOmissions()) =>
+  chatBody(readResponsesBody(body, omissions), before, omissions);
+const chat = (more: object, before: readonly ChatMessage[] = []) => {
   const omissions = createOmissions();
-  return chatBody(readResponsesBody(body, omissions), before, omissions);
+  return parseChatRequest(chatOf({ model: 'm', input: 'hi', ...more }, before, omissions), { omissions });
 };
-const chat = (more: object, before: readonly ChatMessage[] = []) =>
-  parseChatRequest(chatOf({ model: 'm', input: 'hi', ...more }, before));
 const hi = { role: 'user', content: 'hi' };
 
 test('reasoning, text and calls of one answer become one message', () => {
@@ -80,4 +80,78 @@ test('the reasoning effort none switches reasoning off; other efforts and omissi
   expect(variables({ effort: 'none' })).toEqual({ enable_thinking: false });
   for (const other of [{ effort: 'low', summary: 'auto' }, { effort: null }, {}, null, undefined])
     expect(variables(other)).toEqual({});
+});
+
+const question = { role: 'user', content: 'why?' };
+
+test('items of other tools are left out and named; an answer of nothing else keeps a placeholder', () => {
+  const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
+  const { generation, ignored } = chat({
+    input: [
+      { type: 'compaction', encrypted_content: 'x' },
+      hi,
+      search,
+      { role: 'assistant', content: 'Found.' },
+      question,
+      search,
+      question,
+      { type: 'local_shell_call', call_id: 'l', action: {} },
+      { type: 'local_shell_call_output', call_id: 'l', output: 'x' },
+      { role: 'assistant', content: 'Done.' },
+      question,
+    ],
+  });
+  const answer = (content: string) => ({ role: 'assistant', content });
+  expect(generation.messages).toEqual([
+    hi,
+    answer('Found.'),
+    question,
+    answer('[tool]'),
+    question,
+    answer('Done.'),
+    question,
+  ]);
+  expect(ignored[0]).toEqual({ kind: 'tool', name: 'input[0]: compaction' });
+  expect(ignored.map(({ name }) => name)).toEqual([
+    'input[0]: compaction',
+    'input[2]: web_search_call',
+    'input[5]: web_search_call',
+    'input[7]: local_shell_call',
+    'input[8]: local_shell_call_output',
+  ]);
+});
+
+test('a call of a custom tool is read as a call of a function', () => {
+  const { generation, ignored } = chat({
+    input: [
+      hi,
+      { type: 'custom_tool_call', call_id: 'c', name: 'patch', input: '*** "x"' },
+      { type: 'custom_tool_call_output', call_id: 'c', output: 'ok' },
+    ],
+  });
+  const called = { name: 'patch', arguments: '{"input":"*** \\"x\\""}' };
+  expect(generation.messages.slice(1)).toEqual([
+    { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: called }] },
+    { role: 'tool', tool_call_id: 'c', content: 'ok' },
+  ]);
+  expect(ignored).toEqual([]);
+});
+
+test('a file becomes the same text in each request', () => {
+  const content = [
+    { type: 'input_file', file_id: 'x' },
+    { type: 'input_text', text: 'why?' },
+  ];
+  const { generation, ignored } = chat({ input: [{ role: 'user', content }] });
+  expect(generation.messages[0]!.content).toMatchObject([{ text: '[document]' }, { text: 'why?' }]);
+  expect(ignored).toEqual([{ kind: 'image', name: 'input[0].content[0]: input_file' }]);
+});
+
+test('unknown items, and an input of nothing to read, are refused', () => {
+  const refused = (param: string) => expect.objectContaining({ status: 400, param });
+  expect(() => chat({ input: [hi, { type: 'video_call' }] })).toThrow(refused('input[1]'));
+  expect(() => chat({ input: [{ type: 'compaction' }] })).toThrow(refused('input'));
+  expect(() => chat({ input: [hi, { type: 'custom_tool_call', call_id: 'c', name: 'x' }] })).toThrow(
+    refused('input[1].input'),
+  );
 });

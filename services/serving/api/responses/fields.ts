@@ -34,6 +34,13 @@ export const callItem = z.looseObject({
   namespace: text.nullish(),
   arguments: z.union([text, z.looseObject({})]),
 });
+/** A call of a tool whose input is any text. */
+export const customCallItem = z.looseObject({
+  call_id: text.min(1),
+  name: text.min(1),
+  namespace: text.nullish(),
+  input: text,
+});
 export const resultItem = z.looseObject({ call_id: text.min(1), output: content });
 export const referenceItem = z.looseObject({ id: text.min(1).max(200) });
 export const reasoningItem = z.looseObject({ content: z.array(part).nullish() });
@@ -73,7 +80,7 @@ export const responsesBody = z.object({
       [text.min(1), z.array(item).min(1).max(MOST_MESSAGES)],
       `expected text or a list of at most ${MOST_MESSAGES} items`,
     ),
-    'text, or a list of items: text messages (an image becomes the text `[image]`, or is refused with `--images refuse`), `function_call`, `function_call_output`, `reasoning`, and `item_reference` to an item of a stored answer to the same key. Reasoning, text and calls of one answer become one chat message',
+    'text, or a list of items: text messages (an image becomes the text `[image]`, a file `[document]`; both are refused with `--images refuse`), `function_call`, `function_call_output`, `reasoning`, and `item_reference` to an item of a stored answer to the same key. Reasoning, text and calls of one answer become one chat message. A `custom_tool_call` and its output are read as a call with the argument `input`. A `compaction` and the items of other tools (`web_search_call`, `mcp_call`, `local_shell_call`, ...) are left out, like unknown fields; an answer of nothing else becomes the text `[tool]`',
   ),
   instructions: honoured(text.nullish(), 'a system message before all others, for this request only'),
   previous_response_id: honoured(
