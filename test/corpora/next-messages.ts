@@ -40,8 +40,8 @@ export type NextMessage = z.output<typeof row>;
 /**
  * Corpora by different authors. In `harder-messages`, more messages mislead, such as tasks about complaints. In most
  * others, half of the messages or more say nothing about the answer, as in a person's chats; in `uncommon-messages`
- * they are by people of uncommon trades and walks of life. The last four were written after the messages that train
- * the ear. `later-messages` is in Spanish, Portuguese, Chinese and Japanese; `untouched-messages` is in all six
+ * they are by people of uncommon trades and walks of life. The last five were written after most of the messages that
+ * train the ear. `later-messages` is in Spanish, Portuguese, Chinese and Japanese; `untouched-messages` is in all six
  * languages but English, by people who avoid common phrases.
  */
 export const corpora = [
@@ -54,6 +54,7 @@ export const corpora = [
   'later-messages',
   'untouched-messages',
   'unseen-messages',
+  'varied-messages',
 ] as const;
 export type Corpus = (typeof corpora)[number];
 /**
