@@ -5,14 +5,14 @@ import { hintRate, part, type Scored, scoresOf, scoreTable } from './scoring.ts'
 
 /** In each language, over all corpora: least precision of complaints, and least share of direct complaints heard. */
 const languages = {
-  en: { precision: 0.97, direct: 0.92 },
+  en: { precision: 0.97, direct: 0.9 },
   'en-nonnative': { precision: 0.98, direct: 0.94 },
-  de: { precision: 0.95, direct: 0.85 },
-  es: { precision: 0.94, direct: 0.83 },
-  fr: { precision: 0.94, direct: 0.86 },
-  pt: { precision: 0.95, direct: 0.83 },
-  zh: { precision: 0.945, direct: 0.86 },
-  ja: { precision: 0.97, direct: 0.86 },
+  de: { precision: 0.95, direct: 0.86 },
+  es: { precision: 0.97, direct: 0.83 },
+  fr: { precision: 0.95, direct: 0.82 },
+  pt: { precision: 0.95, direct: 0.86 },
+  zh: { precision: 0.935, direct: 0.86 },
+  ja: { precision: 0.96, direct: 0.86 },
 } as const satisfies Readonly<Record<string, object>>;
 
 corpora.forEach(testOn);

@@ -10,6 +10,6 @@ const complaints = { badInLongText: 0.75, badWithRule: 0.55 } as const;
  * complaint, and less sure of a wish.
  */
 export const thresholdsOfBoth = {
-  english: { ...complaints, bad: 0.62, good: 0.82, goodInLongText: 0.95, kind: 0.4, wish: 0.7 },
-  others: { ...complaints, bad: 0.68, good: 0.86, goodInLongText: 0.95, kind: 0.3, wish: 0.7 },
+  english: { ...complaints, bad: 0.62, good: 0.85, goodInLongText: 0.95, kind: 0.4, wish: 0.7 },
+  others: { ...complaints, bad: 0.68, good: 0.92, goodInLongText: 0.95, kind: 0.3, wish: 0.7 },
 } as const satisfies Readonly<Record<string, Thresholds>>;

@@ -64,7 +64,10 @@ const withOwnWords = (rows: readonly Row[]): readonly Row[] =>
   rows.map((row) => ({ ...row, text: readOwnWords({ role: 'user', content: row.text }).words }));
 const withText = (rows: readonly Row[]): readonly Row[] => rows.filter(({ text }) => text !== '');
 
+/** The messages that both readers learn. */
 const rows = withOwnWords(readRows(data));
+/** Those that the encoder alone learns: with them the traits heard no more complaints, and misheard more. */
+const further = withOwnWords(readRows(`${data}/encoder`));
 const templates = withText(withOwnWords(fillTemplates(`${data}/templates`, createRandom('templates'))));
 const examplesOf = (some: readonly Row[]) => variantsOf([...some, ...templates], createRandom('variants'), 1);
 const learn = (some: readonly Row[]) => pack(trainEar(examplesOf(some)), MOST_TRAITS);
@@ -73,7 +76,7 @@ const started = performance.now();
 const log = (message: string) =>
   console.error(`make:ear: ${message} (${Math.round((performance.now() - started) / 1000)} s)`);
 
-log(`${rows.length} messages, ${templates.length} from templates`);
+log(`${rows.length} messages, ${further.length} for the encoder alone, ${templates.length} from templates`);
 if (flags.examples === undefined) makeTraits(flags.out);
 else writeExamples(flags.examples);
 
@@ -97,7 +100,8 @@ function makeTraits(out: string): void {
 
 /** One line of JSON with the kinds of wishes, then one per example. */
 function writeExamples(path: string): void {
-  const lines = examplesOf(withText(rows)).map(
+  const all = [...rows, ...further].sort((a, b) => (a.file < b.file ? -1 : Number(a.file > b.file)));
+  const lines = examplesOf(withText(all)).map(
     ({ text, label, wishes, statesWish = null, source, language }) =>
       JSON.stringify({ source, english: english.has(language), label, wishes, statesWish, text }),
   );
