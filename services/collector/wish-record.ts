@@ -1,42 +1,12 @@
-import { turnOfSample } from '../../shared/events/sample-id.ts';
 import type { SampleReady } from '../../shared/events/sample-ready.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import type { Draft } from '../../shared/log/rows.ts';
 import { contradict, NO_WISH, wishIdsOf } from '../../shared/wishes/wish-id.ts';
 import { type WishKind, wishKinds } from '../../shared/wishes/wishes.ts';
-import type { SubmitSettings } from './fold-settings.ts';
-
-/** A person's verdicts on one wish, since it was first made or last taken up again. */
-type WishTrack = {
-  readonly corrections: number;
-  /** the latest corrections of this wish, `-`, and praise, `+`, oldest first */
-  readonly course: string;
-  /** samples of the person since the last correction of this wish */
-  readonly quiet: number;
-  readonly setAside?: {
-    /** how often it has been set aside */
-    readonly times: number;
-    /** version that sampled the last corrected answer */
-    readonly version: number;
-  };
-  /** how often it was set aside before; absent: never */
-  readonly times?: number;
-  /** when the latest correction was said, RFC 3339, and the turn that it is about; absent in rows of earlier programs */
-  readonly said?: string;
-  readonly turn?: string;
-  /** the turns that its corrections are about, oldest first; absent under earlier rules */
-  readonly turns?: readonly string[];
-  /** the wishes that its first correction replaced; absent: none */
-  readonly replaced?: WishRow;
-};
-
-/** `wishes/<access key>` */
-type WishRow = Readonly<Record<string, WishTrack>>;
+import { isAfter, takeBack, type WishRow, type WishRules, type WishTrack, whenSaid } from './wish-track.ts';
 
 /** Most wishes tracked per person; the one that was quiet longest is dropped. */
 const MOST_TRACKS = 24;
-/** Turns that are kept per wish. Later evidence on a turn comes within a day. */
-const MOST_TURNS = 12;
 /** Verdicts that are kept per wish. */
 const LONGEST_COURSE = 60;
 /** Share of praise from which on the model is able to meet the wish. */
@@ -68,8 +38,6 @@ export type NotedWishes = {
   readonly changes: readonly WishChange[];
 };
 
-type WishRules = SubmitSettings['wishRules'];
-
 const nothing: NotedWishes = { named: [], setAside: [], outdated: [], changes: [] };
 
 /**
@@ -85,6 +53,7 @@ export function noteWishes(
   patience: number,
   rules?: WishRules,
 ): NotedWishes {
+  if (rules === 2 && isOfCall(data)) return hintsOfCall(draft, data);
   const named = namedWishes(data, rules);
   if (named === undefined) return nothing;
   const table = draft.table<WishRow>('wishes');
@@ -115,39 +84,19 @@ export function noteWishes(
   return { named, setAside, outdated, changes };
 }
 
-/** Whether the first time is after the second. Unknown times are not. */
-export const isAfter = (time: string | undefined, other: string | undefined): boolean =>
-  time !== undefined && other !== undefined && Date.parse(time) > Date.parse(other);
+/** Whether the verdict is on a call of a tool: from its result, or carried back from the answer. */
+export const isOfCall = ({ evidence, carried }: SampleReady['data']): boolean =>
+  evidence !== undefined || carried !== undefined;
 
-/** A person likes an answer after all: a wish was misheard from the words about it. */
-function takeBack(tracks: Map<string, WishTrack>, { sampleId }: SampleReady['data']): void {
-  const turn = turnOfSample(sampleId);
-  if (turn === sampleId) return; // the first judgment
-  for (const [wish, track] of [...tracks]) {
-    if (!turnsOf(track).includes(turn)) continue;
-    if (track.corrections > 1) {
-      const { turn: _, turns, ...others } = track;
-      tracks.set(wish, {
-        ...others,
-        corrections: track.corrections - 1,
-        course: withoutLast(track.course),
-        ...defined({ turns: turns?.filter((one) => one !== turn) }),
-      });
-      continue;
-    }
-    tracks.delete(wish);
-    for (const [before, old] of Object.entries(track.replaced ?? {}))
-      if (![...tracks.keys()].some((other) => contradict(other, before))) tracks.set(before, old);
-  }
+/** A judge's hint on a failed call is no wish of the person, yet must not teach what is set aside or contradicted. */
+function hintsOfCall(draft: Draft, { hints, key, said }: SampleReady['data']): NotedWishes {
+  const named = [...new Set(hints.flatMap(wishIdsOf))];
+  const row = draft.table<WishRow>('wishes').get(encodeURIComponent(key ?? '')) ?? {};
+  const setAside = named.filter((wish) => row[wish]?.setAside !== undefined);
+  const later = Object.entries(row).filter(([, track]) => isAfter(track.said, said));
+  const outdated = named.filter((wish) => later.some(([other]) => contradict(other, wish)));
+  return { ...nothing, named, setAside, outdated };
 }
-
-/** The turns whose corrections can be taken back. */
-const turnsOf = ({ turn, turns }: WishTrack): readonly (string | undefined)[] => turns ?? [turn];
-
-const withoutLast = (course: string): string => {
-  const at = course.lastIndexOf('-');
-  return at === -1 ? course : course.slice(0, at) + course.slice(at + 1);
-};
 
 /**
  * The wishes of a person that are in force: neither contradicted nor set aside, and with a recent complaint.
@@ -177,11 +126,11 @@ const beginTrack = (replaced: WishRow): WishTrack =>
 
 /** The wishes that a complaint contains; of praise, none. Undefined: the sample is no opinion of a person. */
 export function namedWishes(data: SampleReady['data'], rules?: WishRules): readonly string[] | undefined {
-  const { hints, verdict, source, advantage, soft, evidence, carried } = data;
+  const { hints, verdict, source, advantage, soft } = data;
   // A reward does not come from a person and contains no wish.
   if (source === 'reward' || advantage !== undefined || soft) return undefined;
   // The verdict on an answer counts once, not again for the calls that led to it. A failed call is nobody's opinion.
-  if (rules === 2 && (evidence !== undefined || carried !== undefined)) return undefined;
+  if (rules === 2 && isOfCall(data)) return undefined;
   if (verdict > 0) return [];
   const named = [...new Set(hints.flatMap(wishIdsOf))];
   return named.length > 0 ? named : verdict < 0 ? [NO_WISH] : undefined;
@@ -244,22 +193,6 @@ function afterCorrection(
   const { corrections } = after;
   changes.push({ wish, kind: 'set-aside', corrections, good: count(after.course, '+') });
   return { ...after, times, setAside: { times, version } };
-}
-
-function whenSaid(
-  { said: latest, turn: latestTurn, turns = [] }: WishTrack,
-  { said, sampleId }: SampleReady['data'],
-  rules: WishRules,
-): Pick<WishTrack, 'said' | 'turn' | 'turns'> {
-  if (said === undefined) return {};
-  const turn = turnOfSample(sampleId);
-  if (rules !== 2) return { said, turn };
-  const isLate = isAfter(latest, said);
-  return {
-    said: isLate ? latest! : said,
-    ...defined({ turn: isLate ? latestTurn : turn }),
-    turns: [...turns.filter((one) => one !== turn), turn].slice(-MOST_TURNS),
-  };
 }
 
 function takeUp(

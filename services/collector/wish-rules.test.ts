@@ -50,12 +50,50 @@ test('failed calls are no complaints, and do not make a wish look met', () => {
   expect(recordOf([bad('a', ['no-list']), ...failed])).toEqual({ standing: ['no-list'], setAside: [] });
 });
 
+test("a judge's hint on a failed call is no wish, and does not teach one that is set aside", () => {
+  const hinted = bad('call', ['emoji'], { evidence: 'tool' });
+  expect(recordOf([hinted]).standing).toEqual([]);
+  const rows = memoryRows();
+  const noted = [...times(12, (index) => bad(`t${index}`, ['emoji'])), hinted].map(([id, more]) => {
+    const draft = openDraft(rows);
+    const { setAside } = noteWishes(draft, sampleReady(id, 's', 0, { key: 'k', ...more }), 12, 2);
+    rows.apply(draft.changes());
+    return setAside;
+  });
+  expect(noted.at(-1)).toEqual(['emoji']);
+});
+
 test('a wish that was misheard twice leaves the record once the person liked both answers', () => {
   const heard = [bad('z', ['no-list']), bad('a', ['steps']), bad('b', ['steps'])];
   expect(recordOf(heard).standing).toEqual(['steps']);
   expect(recordOf([...heard, liked('a~1')]).standing).toEqual(['steps']);
   expect(recordOf([...heard, liked('a~1'), liked('b~1')]).standing).toEqual(['no-list']);
   expect(recordOf([...heard, liked('b~1'), liked('a~1')]).standing).toEqual(['no-list']);
+});
+
+test('a refuted correction takes its time along', () => {
+  const list = (id: string, at: number) => bad(id, ['list'], { said: minute(at) });
+  const noList = bad('late', ['no-list'], { said: minute(5) });
+  expect(recordOf([list('a', 1), list('b', 9), liked('b~1'), noList]).standing).toEqual(['no-list']);
+});
+
+test('two corrections about one answer are taken back together', () => {
+  const heard = [bad('z', ['no-list']), bad('a', ['steps']), bad('a~1', ['steps'])];
+  expect(recordOf([...heard, liked('a~2')]).standing).toEqual(['no-list']);
+});
+
+test('the latest correction of an earlier program can be taken back', () => {
+  const rows = memoryRows();
+  const note = ([id, more]: Sample, wishRules?: 2) => {
+    const draft = openDraft(rows);
+    noteWishes(draft, sampleReady(id, 's', 0, { key: 'k', ...more }), 12, wishRules);
+    rows.apply(draft.changes());
+  };
+  note(bad('a', ['steps']));
+  note(bad('b', ['steps']), 2);
+  note(liked('a~1'), 2);
+  note(liked('b~1'), 2);
+  expect(standingWishes(openDraft(rows), 'k', 'complaint')).toEqual([]);
 });
 
 test('a complaint that is judged late does not make its wish older', () => {

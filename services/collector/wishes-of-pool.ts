@@ -13,7 +13,8 @@ import { noteLeft } from './known-samples.ts';
 import type { EligibleSample } from './pick-samples.ts';
 import { droppedSample } from './sample-facts.ts';
 import { envelopeOf } from './source.ts';
-import { isAfter, type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
+import { isOfCall, type NotedWishes, noteWishes, standingWishes, type WishChange } from './wish-record.ts';
+import { isAfter } from './wish-track.ts';
 
 type SampleWishes = {
   /** members of the sample in the pool; absent: it does not enter the pool */
@@ -44,10 +45,11 @@ export function takeWishes(
 ): SampleWishes {
   if (patience === undefined) return { inPool: {}, left: 0, outdated: [], emit: [] };
   const noted = noteWishes(draft, event, patience, rules);
-  // An inferred wish contradicts nothing.
   const { named, outdated } = noted;
   const latest = named.filter((wish) => !outdated.includes(wish));
-  const older = event.data.inferred || event.data.repeats ? [] : dropContradicted(draft, event, latest);
+  // An inferred wish contradicts nothing, and neither does a judge's hint on a call.
+  const isStated = !event.data.inferred && !event.data.repeats && !(rules === 2 && isOfCall(event.data));
+  const older = isStated ? dropContradicted(draft, event, latest) : [];
   const emit = [...noted.changes.map((change) => wishEvent(event, change)), ...older];
   const without = [...new Set([...noted.setAside, ...outdated])];
   if (named.length > 0 && without.length === named.length)

@@ -15,7 +15,7 @@ export type JudgeSettings = {
    */
   readonly thumbsSettle?: boolean;
   /**
-   * A wish stated in words after a thumb clears an inferred opposite. Absent: only words that settle their turn do, as in
+   * A wish stated after a thumb, or in the comment of a later thumb, clears an inferred opposite. Absent: only words that settle their turn do, as in
    * logs of older versions.
    */
   readonly laterWishesClear?: boolean;

@@ -78,7 +78,7 @@ export function onWords(
 export function onLateFeedback(
   state: JudgeTables,
   event: TurnFeedback & InputEvent,
-  { thumbsSettle = false }: JudgeSettings,
+  { thumbsSettle = false, laterWishesClear = false }: JudgeSettings,
 ): readonly JudgmentRevised[] {
   const { turnId, score, advantage, comment } = event.data;
   const before = state.judged.get(turnId);
@@ -86,6 +86,7 @@ export function onLateFeedback(
   const read: JudgedTurn = { ...before, feedback: [...before.feedback, event.id].slice(-MOST_FEEDBACK) };
   state.judged.set(turnId, read);
   const commentHints = score < 0 && comment !== undefined ? acceptedHints([comment]) : [];
+  if (laterWishesClear) forgetContrary(state.forms, before.key, commentHints);
   const newHints = commentHints.filter((hint) => !before.hints.includes(hint));
   const agrees = signOf(before) === Math.sign(score);
   if (agrees && newHints.length === 0) {

@@ -4,7 +4,7 @@ import type { TurnCompleted } from '../../shared/events/turn-completed.ts';
 import type { VoteCast } from '../../shared/events/vote-cast.ts';
 import { defined } from '../../shared/lang/defined.ts';
 import { unmetBy } from './plain-forms.ts';
-import { asksNewly, isInOrder, isMarkedOtherwise, STEM } from './request-marks.ts';
+import { asksNewly, isMarkedOtherwise, isSwapped, STEM } from './request-marks.ts';
 
 type Turn = Pick<TurnCompleted['data'], 'messages' | 'answer' | 'next'>;
 
@@ -55,10 +55,10 @@ export function reactionIn({ messages, answer, next }: Turn): VoteCast['data']['
   if (reply === undefined || others.length > 0 || !isHuman(reply) || request === undefined) return undefined;
   const [first, words] = [wordsOfPerson(request), wordsOfPerson(reply)];
   const [before, after] = [termsOf(first), termsOf(words)];
-  if (after.size >= LEAST_TERMS && isSameRequest(before, after))
-    return asksNewly(asksForMore, first, words) || isMarkedOtherwise(first, words)
-      ? undefined
-      : 'asked-again';
+  if (after.size >= LEAST_TERMS && isSameRequest(before, after)) {
+    const isOther = asksNewly(asksForMore, first, words) || isMarkedOtherwise(first, words);
+    return isOther || [request, reply].some(holdsFile) ? undefined : 'asked-again';
+  }
   if (after.size < LEAST_TERMS || !asksSomething.test(words) || namesAnswer.test(words)) return undefined;
   if (addressesAssistant.test(words) && !asksPolitely.test(words)) return undefined;
   // a term of the request may come in a question about the same subject, or in the same one in other words
@@ -74,12 +74,12 @@ function isSameRequest(before: ReadonlySet<string>, after: ReadonlySet<string>):
   // of a script without spaces: another particle in between makes new pairs of known characters
   const isKnown = (term: string): boolean =>
     before.has(term) || (isPair.test(term) && [...term].every((character) => characters.has(character)));
-  return (
-    [...after].every(isKnown) &&
-    after.size >= SAME_REQUEST * before.size &&
-    isInOrder([...before], [...after])
-  );
+  return [...after].every(isKnown) && after.size >= SAME_REQUEST * before.size && !isSwapped(before, after);
 }
+
+/** The same words beside two files are two requests, and only a placeholder may be left of a file. */
+const holdsFile = (message: ChatMessage): boolean =>
+  /\[(?:image|document)\]|<(?:document|search_result)>/.test(contentText(message.content));
 
 const wordsOfPerson = (message: ChatMessage): string => userWords(message).slice(0, READ_LIMIT).trim();
 

@@ -33,10 +33,32 @@ test.each([
   ['how long do i boil an egg', 'HOW LONG DO I BOIL AN EGG'],
   ['Convert 5 miles to kilometers, please.', 'convert 5 miles to kilometers!!'],
   ['How do I read a file in C#?', 'How do I read the file in C#?'],
+  ['How long do I boil an egg?', 'No, how long do I boil an egg?'],
+  ['What is the best pizza in Rome - quick answer', 'What is the best pizza in Rome, quick answer'],
 ])('%s - %s: the same request', (request, next) => {
   expect(reactionTo(request, next)).toBe('asked-again');
   expect(isRepeatedRequest(request, next)).toBe(true);
 });
+
+test.each(["Can't you tell me how long I boil an egg?", 'how long do i boil an egg. you did not say'])(
+  '%s: the negation is not about the subject',
+  (next) => {
+    expect(isRepeatedRequest('How long do I boil an egg?', next)).toBe(true);
+  },
+);
+
+test('a Chinese request with another particle is the same one', () => {
+  const next = '北京到上海的最快的火车是什么时候出发';
+  expect(reactionTo('北京到上海最快的火车是什么时候出发', next)).toBe('asked-again');
+});
+
+test.each(['[document]', '[image]', '<document>\nSales rose.\n</document>\n'])(
+  'the same words beside %s say nothing, because it may be another one',
+  (file) => {
+    const request = `${file} Summarise the report about sales`;
+    expect(reactionTo(request, request)).toBeUndefined();
+  },
+);
 
 test('Spanish words for more count only if they are new', () => {
   expect(reactionTo('¿Cuál es el río más largo?', '¿Cuál es el río más largo?')).toBe('asked-again');

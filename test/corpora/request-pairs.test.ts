@@ -36,9 +36,15 @@ test.each(['first', 'second', 'unseen'] as const)(
   (author) => {
     for (const kind of ['follow-up', 'varied', 'more', 'other'] as const)
       expect(share(author, kind, 'asked-again'), kind).toBe(0);
+    // hardly anybody asks the same in the same words
+    expect(share(author, 'again', 'asked-again')).toBeGreaterThan(0);
     expect(share(author, 'again', 'moved-on')).toBeLessThan(0.15);
   },
 );
+
+test.each(['first', 'unseen'] as const)('author %s: a changed request is another one', (author) => {
+  expect(share(author, 'changed', 'asked-again')).toBe(0);
+});
 
 test('new subjects are recognised', () => {
   expect(share('unseen', 'other', 'moved-on')).toBeGreaterThan(0.4);

@@ -7,7 +7,10 @@ const isMessagesPath = (url: string): boolean => /^(?:\/v1)?\/messages(?:[/?]|$)
 
 const isModelsPath = (url: string): boolean => /^(?:\/v1)?\/models(?:[/?]|$)/.test(url);
 
-/** Whether the client reads errors of Anthropic's API. The path of the models belongs to OpenAI's, too: there a header decides. */
+/**
+ * Whether the client reads errors of Anthropic's API. The path of the models belongs to OpenAI's API, too: there a header
+ * decides.
+ */
 export const readsMessagesErrors = ({ url, headers }: Pick<FastifyRequest, 'url' | 'headers'>): boolean =>
   isMessagesPath(url) || (isModelsPath(url) && headers['anthropic-version'] !== undefined);
 

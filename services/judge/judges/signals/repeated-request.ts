@@ -1,4 +1,4 @@
-import { asksNewly, isInOrder, isMarkedOtherwise } from '../../request-marks.ts';
+import { asksNewly, isMarkedOtherwise, isSwapped } from '../../request-marks.ts';
 import { normalise } from './clauses.ts';
 
 /** Words without a subject. */
@@ -27,10 +27,10 @@ export function isRepeatedRequest(request: string, next: string): boolean {
   const before = contentWords(request);
   const after = contentWords(next);
   if (after.size < LEAST_WORDS || ![...after].every((word) => before.has(word))) return false;
-  return after.size / before.size >= LEAST_OVERLAP && isInOrder([...before], [...after]);
+  return after.size / before.size >= LEAST_OVERLAP && !isSwapped(before, after);
 }
 
-/** In their order. */
+/** The content words of a text, in order. */
 const contentWords = (text: string): ReadonlySet<string> =>
   new Set(
     normalise(text)

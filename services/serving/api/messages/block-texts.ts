@@ -25,7 +25,7 @@ const foreignResult = /^[a-z_]{1,60}_tool_result$/;
 export function blockTexts(block: Block, param: string, omissions: Omissions): readonly TextPart[] {
   const { type, content } = block;
   if (type === 'document') return [documentPart(block, param, omissions)];
-  if (type === 'search_result') return [tagged(type, joinedTexts(content, `${param}.content`, omissions))];
+  if (type === 'search_result') return [tagged(block, joinedTexts(content, `${param}.content`, omissions))];
   if (type === 'container_upload') return [documentPlaceholder(param, type, omissions)];
   if (type === 'compaction' && typeof content === 'string') return [textOf(content)];
   if (type !== 'compaction' && !foreignTypes.has(type) && !foreignResult.test(type))
@@ -40,9 +40,13 @@ export const isBlock = (value: unknown): value is Block =>
 const textOf = (text: string): TextPart => ({ type: 'text', text });
 
 /** Judges read text inside tags as a quotation; without them it would count as the person's own words. */
-const tagged = (tag: string, text: string): TextPart => textOf(`<${tag}>\n${text}\n</${tag}>\n`);
+const tagged = (block: Block, text: string): TextPart => {
+  const about = [block.title, block.context, block.source].filter((one) => typeof one === 'string');
+  return textOf(`<${block.type}>\n${[...about, text].join('\n')}\n</${block.type}>\n`);
+};
 
-function documentPart({ type, source }: Block, param: string, omissions: Omissions): TextPart {
+function documentPart(block: Block, param: string, omissions: Omissions): TextPart {
+  const { type, source } = block;
   const invalid = (at: string, requires: string) =>
     ServingError.INVALID_REQUEST({ param: at, detail: `${at}: ${requires}.` });
   if (!isBlock(source)) throw invalid(param, 'a document requires a source with a type');
@@ -50,9 +54,9 @@ function documentPart({ type, source }: Block, param: string, omissions: Omissio
     case 'text':
       if (typeof source.data !== 'string')
         throw invalid(`${param}.source`, 'a source of type text requires data');
-      return tagged(type, source.data);
+      return tagged(block, source.data);
     case 'content':
-      return tagged(type, joinedTexts(source.content, `${param}.source.content`, omissions));
+      return tagged(block, joinedTexts(source.content, `${param}.source.content`, omissions));
     case 'base64':
     case 'url':
     case 'file':

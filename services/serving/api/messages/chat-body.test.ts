@@ -170,13 +170,15 @@ test('the text of a document or search result is read, and other documents becom
     ],
   });
   expect(generation.messages[0]!.content).toEqual([
-    part('<document>\nOnce.\n</document>\n'),
-    part('<document>\nTwice\n[image]\n</document>\n'),
-    part('<document>\nThrice\n</document>\n'),
+    part('<document>\nNotes\nOnce.\n</document>\n'),
+    part('<document>\nNotes\nTwice\n[image]\n</document>\n'),
+    part('<document>\nNotes\nThrice\n</document>\n'),
     ...Array.from({ length: 4 }, () => part('[document]')),
     question,
   ]);
-  expect(generation.messages[2]!.content).toEqual([part('<search_result>\none\ntwo\n</search_result>\n')]);
+  expect(generation.messages[2]!.content).toEqual([
+    part('<search_result>\nX\nx\none\ntwo\n</search_result>\n'),
+  ]);
   expect(ignored.map(({ name }) => name)).toEqual([
     'messages.0.content.1.source.content.1: image',
     'messages.0.content.3: document',

@@ -18,7 +18,10 @@ export function chatBody(body: unknown, omissions: Omissions): object {
   return translate(fields, omissions);
 }
 
-/** Translates a token count request of Anthropic's API to a chat request. The history may end with an answer. @throws ServingError */
+/**
+ * Translates a token count request of Anthropic's API to a chat request. The history may end with an answer.
+ * @throws ServingError
+ */
 export const countedChatBody = (body: unknown, omissions: Omissions): object =>
   translate(readFields(countTokensBody, body, omissions), omissions);
 

@@ -54,7 +54,7 @@ const fields = {
   model: honoured(text.min(1).max(LONGEST_MODEL), 'any name without `@` selects the live policy'),
   messages: honoured(
     z.array(message).min(1).max(MOST_MESSAGES),
-    '`text`, `thinking`, `tool_use` and `tool_result` blocks. The text of a `document`, `search_result` or `compaction` is read, the first two inside tags of their type. An image becomes the text `[image]`, a document without text `[document]`; both are refused with `--images refuse`. Blocks of server-side tools (`server_tool_use`, `web_search_tool_result`, ...) and `tool_reference` are left out, like unknown fields; a message of nothing else becomes the text `[tool]`. Other blocks are refused. An empty system message is left out. Each result becomes a separate message. The last message must not have the role `assistant`; `count_tokens` counts it',
+    '`text`, `thinking`, `tool_use` and `tool_result` blocks. The text of a `document`, `search_result` or `compaction` is read, the first two inside tags of their type, after their title. An image becomes the text `[image]`, a document without text `[document]`; both are refused with `--images refuse`. Blocks of server-side tools (`server_tool_use`, `web_search_tool_result`, ...) and `tool_reference` are left out, like unknown fields; a message of nothing else becomes the text `[tool]`. Other blocks are refused. An empty system message is left out. Each result becomes a separate message. The last message must not have the role `assistant`; `count_tokens` counts it',
   ),
   system: honoured(content.nullish(), 'text, or text blocks'),
   temperature: honoured(z.number().min(0).max(1).nullish(), "default: the model's own; below 0.1 is greedy"),

@@ -10,6 +10,20 @@ type Open = { readonly kind: 'text' | 'thinking' | 'call'; readonly index: numbe
 
 const frame = (type: string, data: object = {}): Frame => ({ event: type, data: { type, ...data } });
 
+const messageStart = (id: string, model: string, { promptTokens = 0 }: Started): Frame =>
+  frame('message_start', {
+    message: {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: usageOf({ promptTokens, completionTokens: 0 }),
+    },
+  });
+
 /** The events of a streamed message in Anthropic's order: one block after another. */
 export function messageEvents({ id, chat: { model, ignored } }: AcceptedRequest) {
   let open: Open | undefined;
@@ -62,23 +76,10 @@ export function messageEvents({ id, chat: { model, ignored } }: AcceptedRequest)
     ...callParts.flatMap(call),
     ...toolCalls.flatMap(wholeCall),
   ];
-  const startOf = ({ promptTokens = 0 }: Started) =>
-    frame('message_start', {
-      message: {
-        id,
-        type: 'message',
-        role: 'assistant',
-        model,
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage: usageOf({ promptTokens, completionTokens: 0 }),
-      },
-    });
   return {
     first: (started: Started): readonly Frame[] => {
       hasBegun = true;
-      return [startOf(started), frame('ping')];
+      return [messageStart(id, model, started), frame('ping')];
     },
     /** Anthropic's streams begin with `message_start`, whose usage is not known yet. */
     waiting: (): readonly Frame[] => (hasBegun ? [frame('ping')] : []),

@@ -192,7 +192,7 @@ test('the reasoning effort none switches reasoning off, unless the request sets 
   const variables = (more: object) => parse(more).generation.templateVariables;
   const none = { reasoning_effort: 'none' };
   expect(variables(none)).toEqual({ enable_thinking: false });
-  for (const other of ['minimal', 'high', null, undefined])
+  for (const other of ['minimal', 'high', 1, null, undefined])
     expect(variables({ reasoning_effort: other })).toEqual({});
   const explicit = { enable_thinking: true };
   expect(variables({ ...none, ...explicit })).toEqual(explicit);

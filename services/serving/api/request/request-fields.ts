@@ -122,7 +122,7 @@ export const requestFields = {
   enable_thinking: honoured(z.boolean().nullish(), 'passed to the chat template'),
   chat_template_kwargs: honoured(z.looseObject({}).nullish(), 'passed to the chat template'),
   reasoning_effort: honoured(
-    text.nullish(),
+    z.json().optional(),
     '`none` sets `enable_thinking` to false, unless the request sets it; other values are not used',
   ),
   session_id: honoured(text.max(512).nullish(), 'explicit session, like the header `x-session-id`'),

@@ -78,7 +78,7 @@ test('the fields have the same meaning as in a chat', () => {
 test('the reasoning effort none switches reasoning off; other efforts and omission leave it to the template', () => {
   const variables = (reasoning: unknown) => chat({ reasoning }).generation.templateVariables;
   expect(variables({ effort: 'none' })).toEqual({ enable_thinking: false });
-  for (const other of [{ effort: 'low', summary: 'auto' }, { effort: null }, {}, null, undefined])
+  for (const other of [{ effort: 'low', summary: 'auto' }, { effort: null }, {}, 'low', null, undefined])
     expect(variables(other)).toEqual({});
 });
 

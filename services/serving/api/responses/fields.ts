@@ -108,7 +108,7 @@ export const responsesBody = z.object({
   tool_choice: honoured(toolChoice.nullish(), 'like `tool_choice` of a chat'),
   parallel_tool_calls: honoured(z.boolean().nullish(), '`false`: the answer ends before a second call'),
   reasoning: honoured(
-    z.looseObject({ effort: text.nullish() }).nullish(),
+    z.looseObject({ effort: z.unknown().optional() }).nullish().catch(undefined),
     '`effort`: like `reasoning_effort` of a chat; the other members are not used',
   ),
   user: honoured(userName.nullish(), 'a hint at the session'),
