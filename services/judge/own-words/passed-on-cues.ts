@@ -2,14 +2,26 @@
 const READ_LIMIT = 300;
 
 /** Words before a colon that are the person's own, not the name of a quoted speaker. */
-const ownLabels = new Set(
-  (
+const ownLabels: ReadonlySet<string> = new Set([
+  ...(
     'no nope yes wrong right note hint please ok okay well question edit update ps also still again actually sorry ' +
     'hm hmm correction problem problems issue issues bug error answer summary perfect great thanks nice reminder ' +
     'remember example better instead next first second third one two three last finally today tomorrow feedback ' +
-    'point points reason fact suggestion request goal rule rules style format length tone language so and but'
+    'point points reason fact suggestion request goal rule rules style format length tone language so and but listen ' +
+    'nein nochmal wieder hinweis anmerkung falsch nota ojo non encore remarque obs não ' +
+    '反馈 意见 注意 更正 又来 又来了 不对 感想 訂正 また'
   ).split(' '),
-);
+  ...[
+    'my feedback',
+    'noch mal',
+    'schon wieder',
+    'otra vez',
+    'de nuevo',
+    'encore une fois',
+    'de novo',
+    'outra vez',
+  ],
+]);
 
 const separator = /^(?:[-_*=~]\s?){3,}$/;
 /** `=== page.html ===`, `--- a.eml ---`, `$$$`: three of a mark that no sentence begins with. */
@@ -22,8 +34,14 @@ const forwarded =
 const mailHeader =
   /^(?:from|sent|to|cc|date|subject|von|gesendet|an|betreff|objet|asunto)(?:\s?:|\s[-–—]\s)/i;
 const attribution = /\b(?:wrote|writes|schrieb|écrit|escribió)(?: [^\s:]+){0,4}\s?:$/i;
-const salutation =
-  /^(?:(?:hi|hello|hey|hallo|good (?:day|morning|afternoon|evening)|liebe[rs]?|bonjour|hola),? \p{Lu}[\p{L}.'-]*|dear\b[^,:!\n]{1,60})(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu;
+const greetingWord =
+  '(?:[Hh]i|[Hh]ello|[Hh]ey|[Hh]allo|[Gg]ood (?:day|morning|afternoon|evening)|[Ll]iebe[rs]?|[Bb]onjour|[Hh]ola),?';
+/** "Hi Anna" or "hi anna,": without a mark at the end the name has a capital, unlike the words of "Hey, too long". */
+const salutations: readonly RegExp[] = [
+  new RegExp(`^${greetingWord}(?: \\p{Lu}[\\p{L}.'-]*){1,4}\\s?(?:[,!:]|$)`, 'u'),
+  new RegExp(`^${greetingWord}(?: \\p{L}[\\p{L}.'-]*){1,4}\\s?[,!:]`, 'iu'),
+  /^dear\b[^,:!\n]{1,60}(?: \p{Lu}[\p{L}.'-]*){0,3}\s?(?:[,!:]|$)/iu,
+];
 /** The closing line of a mail; only a signature may follow. */
 const farewell =
   /^(?:(?:(?:kind|best|warm|many)(?:est)? )?regards|(?:best|kind|warm|all my) wishes|all the best|best|cheers|sincerely|yours(?: \w+)?|(?:yours )?(?:sincerely|faithfully|truly)|respectfully|mit (?:freundlichen|besten|lieben) grüßen|(?:viele|liebe|beste) grüße|mfg|cordialement|bien à vous|saludos|un saludo|atentamente|cordiali saluti)(?:,|\s?[-–—]|$)/iu;
@@ -45,7 +63,7 @@ const lineMarks: readonly RegExp[] = [
   onlyBrackets,
   forwarded,
   mailHeader,
-  salutation,
+  ...salutations,
   toolLabel,
   heading,
 ];

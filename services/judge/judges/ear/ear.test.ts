@@ -79,3 +79,48 @@ test('a message of any length is heard quickly', () => {
   for (const word of ['so ', '啰嗦', 'no. ', 'a', '👍', 'no\n', '...', 'ẞ́']) heardOf(word.repeat(100_000));
   expect(process.threadCpuUsage(start).user).toBeLessThan(10_000_000); // microseconds
 });
+
+test.each([
+  'No, too long. Please answer in one sentence: how do I keep a pan from rusting?',
+  'Nein, zu lang.',
+  'Non, trop long.',
+  'No, demasiado largo.',
+])('a "no" after an answer that asks nothing rejects it: %s', (words) => {
+  const turn = { messages: [user('a')], next: [user(words)] };
+  expect(listen({ ...turn, answer: assistant('Dry it and oil it.') }, ear).vote).toBe(-1);
+  expect(listen({ ...turn, answer: assistant('Dry it. Is the pan small?') }, ear).vote).toBe(0);
+});
+
+test.each(['No, thanks.', 'No, never mind.', 'Nein, danke.', 'no no, all good'])(
+  'a "no" that rejects nothing says nothing: %s',
+  (words) => {
+    const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
+    expect(listen(turn, ear).vote).not.toBe(-1);
+  },
+);
+
+test.each([
+  'Hey, too long',
+  'hey too long',
+  'Hi, that is wrong',
+  'Hallo, bitte keine Listen',
+  'Hola, demasiado largo',
+  'Bonjour, trop long',
+  'Listen: no lists please',
+  'My feedback: too long',
+  'Nochmal: bitte keine Listen',
+  'Nota: demasiado largo',
+  'Encore une fois : trop long',
+  '反馈：太长了',
+])('a greeting or a label before a complaint hides nothing: %s', (words) => {
+  const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
+  expect(listen(turn, ear).vote).toBe(-1);
+});
+
+test.each(['Hi Anna,\nthat is wrong. Too long.', 'hi anna, that is wrong', 'Hello Bob\nno lists please'])(
+  'a mail is not about the answer: %s',
+  (words) => {
+    const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
+    expect(listen(turn, ear).vote).toBe(0);
+  },
+);

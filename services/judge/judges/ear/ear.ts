@@ -1,9 +1,9 @@
 import { contentText } from '../../../../shared/chat/message.ts';
 import { wishesIn } from '../../../../shared/wishes/wishes.ts';
-import { hearWords } from '../../ear/hear-words.ts';
 import { holdsEditBlock, isOfMachine, opensWithLabel } from '../../ear/machine.ts';
 import type { Heard } from '../../ear/model.ts';
 import type { OpenEar } from '../../ear/open-ear.ts';
+import { asks, hearBeyondOpening } from '../../ear/opening.ts';
 import { hintHeard, verdictOfEar, wishesHeard } from '../../ear/verdict.ts';
 import { wishesForAnswer } from '../../ear/wishes-for-answer.ts';
 import { ownWordsOf } from '../../own-words/own-words.ts';
@@ -22,7 +22,8 @@ export function listen(turn: Turn, ear: OpenEar): Signals {
     .map((own) => own.words)
     .filter((text) => text !== '')
     .join('\n');
-  const reading = hearWords(ear, words);
+  const answer = contentText(bounded.answer?.content).trimEnd();
+  const reading = hearBeyondOpening(ear, words, asks(answer));
   if (reading === undefined) return bySignals;
   const { heard, thresholds } = reading;
   const nextTexts = bounded.next
@@ -31,7 +32,6 @@ export function listen(turn: Turn, ear: OpenEar): Signals {
   if (isOfMachine(words) || nextTexts.some((text) => holdsEditBlock(text) || opensWithLabel(text)))
     return { vote: 0, text: 'ear: as a program writes' };
   const evidence = lexicalEvidence(words);
-  const answer = contentText(bounded.answer?.content).trimEnd();
   const length = nextTexts.reduce((sum, text) => sum + text.length, 0);
   const read = { heard, bySignals: weigh(evidence), length };
   const vote = isReply(answer, words) ? 0 : verdictOfEar(read, thresholds);
