@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitAction, wholeNumber } from './options.ts';
+import { readOptions, splitAction, wholeNumber } from './options.ts';
 
 test('without an action the fallback applies, also before flags', () => {
   expect(splitAction([], 'list')).toEqual({ action: 'list', rest: [] });
@@ -11,4 +11,10 @@ test('a missing number is asked for; another text is quoted', () => {
   expect(wholeNumber('v3', 'VERSION')).toBe(3);
   expect(() => wholeNumber('', 'VERSION')).toThrow('give VERSION, a whole number');
   expect(() => wholeNumber('x', 'VERSION')).toThrow("not 'x'");
+});
+
+test('a word that a command does not take is refused', () => {
+  expect(readOptions(['a'], {}, 1).words).toEqual(['a']);
+  expect(() => readOptions(['a', 'b'], {}, 1)).toThrow("unexpected argument 'b'");
+  expect(() => readOptions(['a'], {})).toThrow("unexpected argument 'a'");
 });

@@ -9,8 +9,20 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 /** The flags for the data folder and the log, the same as those of the services. */
 const shared = describeService('cli', CliConfig as unknown as z.ZodObject);
 
-/** Flags and words of a command; `settings` are those that every command takes. @throws UsageError, ConfigError */
-export function readOptions<const Given extends Options>(argv: readonly string[], options: Given) {
+/** For a command that checks its words itself. */
+export const ANY_WORDS = Number.POSITIVE_INFINITY;
+
+/**
+ * Flags and words of a command; `settings` are those that every command takes.
+ *
+ * @param maxWords that the command takes; a further word is a mistake that must not pass unnoticed
+ * @throws UsageError, ConfigError
+ */
+export function readOptions<const Given extends Options>(
+  argv: readonly string[],
+  options: Given,
+  maxWords = 0,
+) {
   const flags = shared.map(({ flag }) => flag.slice(2));
   const strings: Options = Object.fromEntries(flags.map((name) => [name, { type: 'string' }]));
   const parsed = parseOrExplain(spellSwitches(shared, argv), { ...strings, ...options });
@@ -19,7 +31,9 @@ export function readOptions<const Given extends Options>(argv: readonly string[]
     typeof values[name] === 'string' ? [`--${name}=${values[name]}`] : [],
   );
   const settings = loadConfig('cli', CliConfig, given).values;
-  return { values: parsed.values as ValuesOf<Given>, words: parsed.positionals, settings };
+  const words = parsed.positionals;
+  if (words.length > maxWords) throw new UsageError(`unexpected argument '${words[maxWords]}'`);
+  return { values: parsed.values as ValuesOf<Given>, words, settings };
 }
 
 type ValuesOf<Given extends Options> = ReturnType<

@@ -15,8 +15,7 @@ const options = {
  * were written, and reports the outcome of each. @throws UsageError, LogUnavailable
  */
 export async function redriveTopics(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, options);
-  if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'`);
+  const { values, settings } = readOptions(argv, options);
   if (values.last !== undefined && values.all) throw new UsageError('give --last or --all, not both');
   const last = values.last === undefined ? undefined : wholeNumber(values.last, '--last');
   return withLog(settings, async (log) => {

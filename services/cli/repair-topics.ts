@@ -1,5 +1,4 @@
 import { withLog } from '../../clients/with-log.ts';
-import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { formatTable } from '../../shared/runtime/table.ts';
 import { groups } from './create-topics.ts';
 import { readOptions } from './options.ts';
@@ -10,8 +9,7 @@ import { readOptions } from './options.ts';
  * @throws UsageError, LogUnavailable
  */
 export async function repairTopics(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { 'dry-run': { type: 'boolean' } });
-  if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'`);
+  const { values, settings } = readOptions(argv, { 'dry-run': { type: 'boolean' } });
   const dryRun = values['dry-run'] ?? false;
   return withLog(settings, async (log) => {
     const repairs = (

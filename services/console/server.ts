@@ -54,7 +54,9 @@ export async function createConsoleServer(deps: ConsoleDeps, options: Options): 
   });
   server.setErrorHandler((error, request, reply) => {
     const failure = asConsoleError(error);
-    if (failure.status >= 500) logger.warn({ err: error, url: request.url }, 'request failed');
+    // the URL of a search has words of a person
+    const { method, routeOptions } = request;
+    if (failure.status >= 500) logger.warn({ err: error, method, route: routeOptions.url }, 'request failed');
     if (failure.retryAfterSeconds !== undefined) void reply.header('retry-after', failure.retryAfterSeconds);
     const { code, message } = failure;
     return reply.code(failure.status).send({ error: { code: code.toLowerCase(), message } });

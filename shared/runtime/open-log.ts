@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { SASLOptions } from 'kafkajs';
 import { ConfigError } from '../config/common.ts';
@@ -9,7 +9,7 @@ import { isLogError, logError } from '../log/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { LostRecords, RejectedRecord, TrimmedRecords } from '../log/following.ts';
 import type { KafkaConnectionOptions } from '../log/kafka/connection.ts';
-import { openSqliteLog } from '../log/sqlite/open-sqlite-log.ts';
+import { openSqliteLog, sqliteFileIn } from '../log/sqlite/open-sqlite-log.ts';
 import type { DataFolder } from './data-folder.ts';
 import { makeFolder } from './make-folder.ts';
 import { Refusal } from './refusal.ts';
@@ -114,9 +114,9 @@ async function onKafka(config: LogConfig): Promise<LogOpening> {
   return { open: (options) => openKafkaLog({ ...connection, ...options }), refusalOf: brokerRefusal };
 }
 
-/** Whether there is a log; commands that only read do not create one. */
+/** Whether there is a log; commands do not create one, not even where its file was lost or cut to nothing. */
 export const logExists = (config: LogConfig, data: DataFolder): boolean =>
-  config.log === 'kafka' || existsSync(data.log);
+  config.log === 'kafka' || (statSync(sqliteFileIn(data.log), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 /** Connection options of the cluster. @throws ConfigError when user name or password is missing */
 export async function kafkaConnection(config: LogConfig): Promise<KafkaConnectionOptions> {

@@ -18,6 +18,7 @@ import {
 import { markerName, markerOf, requireMarkerOf } from './marker.ts';
 import { sortedIds } from './point-ids.ts';
 import { type PointSource, readPoints } from './point-source.ts';
+import { surplusPoints } from './points.ts';
 
 /*
  * A backup in a bucket:
@@ -128,8 +129,7 @@ export async function uploadPoint(
  */
 export async function removeOldFromBucket(bucket: Bucket, keep: number): Promise<readonly string[]> {
   const source = bucketSource(bucket);
-  const ids = await source.ids();
-  const old = ids.slice(0, Math.max(0, ids.length - keep));
+  const old = surplusPoints(await readPoints(source), keep);
   for (const id of old) await bucket.remove(POINTS + id);
   const points = await readPoints(source);
   // a point that cannot be read may name any of them

@@ -3,16 +3,25 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupFolder } from './backup-folder.ts';
 import { flush } from './copy-file.ts';
-import { namesIn, pointIds } from './point-ids.ts';
-import { folderSource, readPoints } from './point-source.ts';
+import { namesIn } from './point-ids.ts';
+import { folderSource, type Point, readPoints } from './point-source.ts';
 
 /**
- * Removes the oldest points but `keep`, then the checkpoints that no point names. What is removed loses its name first.
+ * The points that are older than the latest `keep` readable ones. A damaged point counts for none of them, so that it
+ * never costs a good one.
+ */
+export function surplusPoints(points: readonly Point[], keep: number): readonly string[] {
+  const kept = points.filter((point) => 'manifest' in point).slice(-keep);
+  const oldest = kept.length < keep ? undefined : kept[0];
+  return oldest === undefined ? [] : points.slice(0, points.indexOf(oldest)).map(({ id }) => id);
+}
+
+/**
+ * Removes surplus points, then the checkpoints that no point names. What is removed loses its name first.
  * @returns ids of the removed points
  */
 export async function removeOldPoints(folder: BackupFolder, keep: number): Promise<readonly string[]> {
-  const ids = await pointIds(folder);
-  const old = ids.slice(0, Math.max(0, ids.length - keep));
+  const old = surplusPoints(await readPoints(folderSource(folder)), keep);
   for (const id of old) await remove(folder, folder.point(id));
   await removeUnnamedCheckpoints(folder);
   return old;

@@ -23,6 +23,8 @@ export async function verifyPoint(source: PointSource, point: Manifest, options:
 /** Where a restore writes, until all of it has been compared with the digests. */
 const STAGING = '.restoring';
 const LOG = 'log';
+/** Of the file system, on a disk of its own. */
+const OF_A_DISK = 'lost+found';
 
 /** Where the log of a point goes, if not to the data folder. */
 export type LogTarget = {
@@ -87,7 +89,7 @@ async function prepare({ root }: DataFolder, names: ReadonlySet<string>): Promis
   const isNew = !(await exists(root));
   await using('write', root, async () => {
     await makeParts(root);
-    const found = (await readdir(root)).filter((name) => name !== STAGING);
+    const found = (await readdir(root)).filter((name) => name !== STAGING && name !== OF_A_DISK);
     // The log is renamed last, so a log in the staging folder shows that all other names came from there.
     const isUnfinished = !found.includes(LOG) && (await exists(join(root, STAGING, LOG)));
     const held = found.find((name) => !(isUnfinished && names.has(name)));

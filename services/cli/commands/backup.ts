@@ -18,7 +18,7 @@ import { verifyPoint } from '../backup/read-point.ts';
 import { runVisibly } from '../backup/run-visibly.ts';
 import { type BackedUp, type Taken, takeBackup } from '../backup/take-backup.ts';
 import type { Command } from '../command.ts';
-import { readOptions, wholeNumber } from '../options.ts';
+import { ANY_WORDS, readOptions, wholeNumber } from '../options.ts';
 
 /** The point is complete, but a checkpoint in use is not in it; or a point cannot be read. */
 const LACKING = 1;
@@ -52,7 +52,7 @@ export const backup: Command = {
 };
 
 async function create(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { 'keep-points': { type: 'string' } });
+  const { values, words, settings } = readOptions(argv, { 'keep-points': { type: 'string' } }, ANY_WORDS);
   const keep = values['keep-points'];
   const keepPoints = keep === undefined ? undefined : wholeNumber(keep, '--keep-points');
   if (keepPoints === 0) throw new UsageError('--keep-points must be at least 1');
@@ -108,7 +108,7 @@ const missingLines = ({ missing }: Manifest): readonly string[] =>
   );
 
 async function list(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { json: { type: 'boolean' } });
+  const { values, words, settings } = readOptions(argv, { json: { type: 'boolean' } }, ANY_WORDS);
   return withPlace([words, settings, 'backup list FOLDER'], async ({ source }) => {
     const points = await readPoints(source);
     if (points.length === 0) throw new UsageError(`there is no backup in ${source.name}`);
@@ -147,7 +147,7 @@ function print(points: readonly Point[], source: PointSource): void {
 }
 
 async function verify(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { point: { type: 'string' } });
+  const { values, words, settings } = readOptions(argv, { point: { type: 'string' } }, ANY_WORDS);
   return withPlace([words, settings, 'backup verify FOLDER'], async ({ source }) => {
     const id = await findPoint(source, values.point ?? 'latest');
     const manifest = await source.manifest(id);

@@ -13,7 +13,7 @@ import { formatTable } from '../../../shared/runtime/table.ts';
 import type { Command } from '../command.ts';
 import { listEnvironments } from '../env/list-environments.ts';
 import { MAKE_SWE_USAGE, makeSwe, makeSweDetails } from '../env/make-swe.ts';
-import { readOptions } from '../options.ts';
+import { ANY_WORDS, readOptions } from '../options.ts';
 
 /** ms for one command that a check runs as the agent would */
 const ACT_LIMIT_MS = 60_000;
@@ -43,7 +43,7 @@ export const env: Command = {
   run: async (argv) => {
     if (argv[0] === 'make-swe') return makeSwe(argv.slice(1));
     if (argv[0] === 'list') return listEnvironments(argv.slice(1));
-    const { values, words } = readOptions(argv, flags);
+    const { values, words } = readOptions(argv, flags, ANY_WORDS);
     const [action, ...places] = words;
     switch (action) {
       case 'check':

@@ -24,7 +24,7 @@ export const feedback: Command = {
     ['--key KEY', 'access key; default: CLAWLOOP_SERVING_API_KEY'],
   ],
   run: async (argv) => {
-    const { values, words, settings } = readOptions(argv, options);
+    const { values, words, settings } = readOptions(argv, options, 2);
     const [completionId, rating] = words;
     if (completionId === undefined || (rating === undefined) === (values.reward === undefined))
       throw new UsageError('give COMPLETION_ID and one of up, down or --reward NUMBER');

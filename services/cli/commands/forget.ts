@@ -9,7 +9,7 @@ import { onKafka } from '../backup/open-log-place.ts';
 import type { Command } from '../command.ts';
 import type { Request, Wish } from '../forget/find.ts';
 import { dryRunOnSqlite, forgetOnSqlite } from '../forget/on-sqlite.ts';
-import { moreSettings, optionsOf, readOptions } from '../options.ts';
+import { ANY_WORDS, moreSettings, optionsOf, readOptions } from '../options.ts';
 
 /** The Redis of the services, where answers are stored with Kafka. */
 const RedisSettings = QueueConfig.omit({ boardKey: true });
@@ -35,15 +35,19 @@ export const forget: Command = {
     ['--yes', 'erase without confirmation'],
   ],
   run: async (argv) => {
-    const { values, words, settings } = readOptions(argv, {
-      ...optionsOf(RedisSettings as unknown as z.ZodObject),
-      key: { type: 'string' },
-      reason: { type: 'string' },
-      'into-prefix': { type: 'string' },
-      'delete-old': { type: 'boolean' },
-      'dry-run': { type: 'boolean' },
-      yes: { type: 'boolean' },
-    });
+    const { values, words, settings } = readOptions(
+      argv,
+      {
+        ...optionsOf(RedisSettings as unknown as z.ZodObject),
+        key: { type: 'string' },
+        reason: { type: 'string' },
+        'into-prefix': { type: 'string' },
+        'delete-old': { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+        yes: { type: 'boolean' },
+      },
+      ANY_WORDS,
+    );
     const data = dataFolder(settings.dataFolder);
     const into = prefixOf(settings, values['into-prefix']);
     const wish: Wish = { reason: values.reason, isSure: values.yes ?? false };
@@ -51,6 +55,8 @@ export const forget: Command = {
     const [word, ...more] = words;
     if (word === undefined || word === '' || more.length > 0)
       throw new UsageError('give one session, access key or answer: forget SESSION|KEY|ID');
+    // SQLite compacts through a copy, which must not fill another disk. Read when the first file is opened.
+    process.env.SQLITE_TMPDIR = data.log;
     if (!logExists(settings, data))
       throw new UsageError(`no log in ${data.root}: start ClawLoop there first, or give --data-folder`);
     await refuseForeignFolder(data.root);

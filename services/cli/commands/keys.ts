@@ -42,7 +42,7 @@ export const keys: Command = {
   ],
   run: async (argv) => {
     const { action, rest } = splitAction(argv, 'list');
-    const { words, values, settings } = readOptions(rest, options);
+    const { words, values, settings } = readOptions(rest, options, action === 'list' ? 0 : 1);
     const [word = ''] = words;
     if (!isAction(action))
       throw new UsageError(`unknown action '${action}'; one of: ${Object.keys(actions).join(', ')}`);

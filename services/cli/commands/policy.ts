@@ -10,7 +10,7 @@ import { formatTable } from '../../../shared/runtime/table.ts';
 import { createPolicyView, type VersionView } from '../../../shared/views/policy-view.ts';
 import { adaptersOf, oneAdapter } from '../adapters.ts';
 import type { Command } from '../command.ts';
-import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { ANY_WORDS, readOptions, splitAction, wholeNumber } from '../options.ts';
 import { readPolicies } from '../policies.ts';
 import { retrain } from '../retrain/retrain.ts';
 
@@ -53,7 +53,11 @@ export const policy: Command = {
     if (action === 'retrain') return retrainOf(rest);
     if (!['list', 'show', 'rollback'].includes(action))
       throw new UsageError(`unknown action '${action}'; one of: list, show, rollback, retrain, export`);
-    const { values, words, settings } = readOptions(rest, { reason: { type: 'string' } });
+    const { values, words, settings } = readOptions(
+      rest,
+      { reason: { type: 'string' } },
+      action === 'list' ? 0 : 1,
+    );
     return withLog(settings, async (log) => {
       const read = async (adapter: string) =>
         (await readPolicies(log, settings)).get(adapter)?.view ?? createPolicyView(adapter);
@@ -67,12 +71,16 @@ export const policy: Command = {
 };
 
 async function retrainOf(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, {
-    from: { type: 'string' },
-    reason: { type: 'string' },
-    'dry-run': { type: 'boolean' },
-    yes: { type: 'boolean' },
-  });
+  const { values, words, settings } = readOptions(
+    argv,
+    {
+      from: { type: 'string' },
+      reason: { type: 'string' },
+      'dry-run': { type: 'boolean' },
+      yes: { type: 'boolean' },
+    },
+    ANY_WORDS,
+  );
   const [word, ...more] = words;
   if (more.length > 0) throw new UsageError('give one version: policy retrain [VERSION]');
   const wish = {

@@ -14,7 +14,7 @@ import { findPoint } from '../backup/point-source.ts';
 import { restorePoint } from '../backup/read-point.ts';
 import { runVisibly } from '../backup/run-visibly.ts';
 import type { Command } from '../command.ts';
-import { readOptions } from '../options.ts';
+import { ANY_WORDS, readOptions } from '../options.ts';
 import { auditRestored } from './audit.ts';
 
 export const restore: Command = {
@@ -26,7 +26,7 @@ export const restore: Command = {
     ['--point P', 'an id or a number that clawloop backup list FOLDER shows; default: latest'],
   ],
   run: async (argv) => {
-    const { values, words, settings } = readOptions(argv, { point: { type: 'string' } });
+    const { values, words, settings } = readOptions(argv, { point: { type: 'string' } }, ANY_WORDS);
     const data = dataFolder(settings.dataFolder);
     return withPlace([words, settings, 'restore FOLDER --data-folder NEW'], async ({ source }) => {
       const id = await findPoint(source, values.point ?? 'latest');

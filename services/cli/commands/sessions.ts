@@ -2,7 +2,7 @@ import { exportSessions } from '../../../clients/export/export-sessions.ts';
 import type { CliConfig } from '../../../shared/config/cli.ts';
 import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import type { Command } from '../command.ts';
-import { readOptions, splitAction } from '../options.ts';
+import { ANY_WORDS, readOptions, splitAction } from '../options.ts';
 import { inspect } from '../sessions/inspect.ts';
 import { endSession, listOnServer, rewardSession, startSession } from '../sessions/protocol.ts';
 import { listSessions, showSession } from '../sessions/shown.ts';
@@ -66,12 +66,12 @@ export const sessions: Command = {
           : listSessions(settings, values.json === true);
       }
       case 'show': {
-        const { settings, words } = readOptions(rest, {});
+        const { settings, words } = readOptions(rest, {}, 1);
         return showSession(settings, words[0]);
       }
       case 'inspect': {
         const switches = { json: { type: 'boolean' }, records: { type: 'boolean' } } as const;
-        const { settings, words, values } = readOptions(rest, switches);
+        const { settings, words, values } = readOptions(rest, switches, ANY_WORDS);
         return inspect(settings, words, values);
       }
       case 'start': {
@@ -84,12 +84,12 @@ export const sessions: Command = {
       }
       case 'reward': {
         const strings = { interaction: { type: 'string' } } as const;
-        const options = readOptions(negativeLast(rest), { ...protocolOptions, ...strings });
+        const options = readOptions(negativeLast(rest), { ...protocolOptions, ...strings }, 2);
         return rewardSession(options.words[0], flagsOf(options));
       }
       case 'end': {
         const switches = { discard: { type: 'boolean' } } as const;
-        const options = readOptions(rest, { ...protocolOptions, ...switches });
+        const options = readOptions(rest, { ...protocolOptions, ...switches }, 1);
         return endSession(options.words[0], flagsOf(options));
       }
       case 'export': {
@@ -100,7 +100,11 @@ export const sessions: Command = {
           out: { type: 'string' },
           into: { type: 'string' },
         } as const;
-        const { settings, words, values } = readOptions(rest, { ...strings, follow: { type: 'boolean' } });
+        const { settings, words, values } = readOptions(
+          rest,
+          { ...strings, follow: { type: 'boolean' } },
+          ANY_WORDS,
+        );
         return exportSessions(settings, words, values);
       }
       default:

@@ -8,7 +8,7 @@ import { UsageError } from '../../../shared/runtime/command-errors.ts';
 import { excerpt, formatTable } from '../../../shared/runtime/table.ts';
 import type { Command } from '../command.ts';
 import { createTopicsOfLog } from '../create-topics.ts';
-import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { ANY_WORDS, readOptions, splitAction, wholeNumber } from '../options.ts';
 import { redriveTopics } from '../redrive-topics.ts';
 import { repairTopics } from '../repair-topics.ts';
 import { openFilter } from '../tail-filter.ts';
@@ -100,7 +100,7 @@ function describeCatalogue(): string {
 }
 
 async function tail(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, tailOptions);
+  const { values, words, settings } = readOptions(argv, tailOptions, ANY_WORDS);
   const chosen = words.length === 0 ? topicNames : words.map(asTopic);
   // a session spans all topics: show all of it, in order of time
   const whole = values.session === undefined ? undefined : Number.POSITIVE_INFINITY;

@@ -17,12 +17,11 @@ export const trim: Command = {
     ['--dry-run', 'show what would be removed, without removing it'],
   ],
   run: async (argv) => {
-    const { values, words, settings } = readOptions(argv, {
+    const { values, settings } = readOptions(argv, {
       keep: { type: 'string' },
       'keep-bytes': { type: 'string' },
       'dry-run': { type: 'boolean' },
     });
-    if (words.length > 0) throw new UsageError(`unexpected argument '${words[0]}'`);
     const { keep = '', 'keep-bytes': keepBytes = '', 'dry-run': dryRun = false } = values;
     if (keep === '' && keepBytes === '') throw new UsageError('give --keep, --keep-bytes or both');
     if (keep !== '' && agesOf(keep) === undefined)

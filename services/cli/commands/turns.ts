@@ -11,7 +11,7 @@ import type { TurnIndex } from '../../../shared/views/turn-index/queries.ts';
 import { withTurnIndex } from '../../../shared/views/turn-index/turn-index.ts';
 import type { TurnView } from '../../../shared/views/turn-view.ts';
 import type { Command } from '../command.ts';
-import { readOptions, splitAction, wholeNumber } from '../options.ts';
+import { ANY_WORDS, readOptions, splitAction, wholeNumber } from '../options.ts';
 import { noteTrims } from '../trimmed-note.ts';
 import { formatBlocks } from '../turn-blocks.ts';
 import { withdrawTurn } from '../withdraw-turn.ts';
@@ -70,7 +70,7 @@ export const turns: Command = {
 };
 
 function withdraw(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { reason: { type: 'string' } });
+  const { values, words, settings } = readOptions(argv, { reason: { type: 'string' } }, ANY_WORDS);
   const [turnId, ...more] = words;
   if (turnId === undefined || more.length > 0)
     throw new UsageError('give the id of one turn: turns withdraw ID');

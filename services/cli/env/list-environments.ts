@@ -7,8 +7,7 @@ import { endpointHere } from '../up/endpoint-here.ts';
 
 /** `clawloop env list`: prints the environments in use. Resolves to the exit code. */
 export async function listEnvironments(argv: readonly string[]): Promise<number> {
-  const { values, words, settings } = readOptions(argv, { url: { type: 'string' }, key: { type: 'string' } });
-  if (words.length > 0) throw new UsageError('usage: env list');
+  const { values, settings } = readOptions(argv, { url: { type: 'string' }, key: { type: 'string' } });
   const url = values.url ?? endpointHere(settings.dataFolder);
   const listed = await createLeaseClient(url, values.key ?? endpointSettings([]).apiKey).list();
   if (listed.kind === 'silent') throw new UsageError(`no answer from ${url}: ${listed.reason}`);

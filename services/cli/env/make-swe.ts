@@ -12,7 +12,7 @@ import { INTERRUPTED, stopOnSignals } from '../../../shared/runtime/stop-on-sign
 import { formatTable } from '../../../shared/runtime/table.ts';
 import { writeOver } from '../../../shared/runtime/terminal.ts';
 import type { Command } from '../command.ts';
-import { readOptions, wholeNumber } from '../options.ts';
+import { ANY_WORDS, readOptions, wholeNumber } from '../options.ts';
 
 export const MAKE_SWE_USAGE = 'make-swe PACKAGE --out FOLDER';
 
@@ -28,12 +28,16 @@ export const makeSweDetails: NonNullable<Command['details']> = [
 
 /** `clawloop env make-swe`. Resolves to the exit code. */
 export async function makeSwe(argv: readonly string[]): Promise<number> {
-  const { values, words } = readOptions(argv, {
-    out: { type: 'string' },
-    count: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '0' },
-    'container-tool': { type: 'string' },
-  });
+  const { values, words } = readOptions(
+    argv,
+    {
+      out: { type: 'string' },
+      count: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '0' },
+      'container-tool': { type: 'string' },
+    },
+    ANY_WORDS,
+  );
   const [word, ...rest] = words;
   if (word === undefined || rest.length > 0 || values.out === undefined)
     throw new UsageError(`usage: env ${MAKE_SWE_USAGE}`);

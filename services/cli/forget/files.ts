@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { parseEvent } from '../../../shared/events/parse-event.ts';
 import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
 import { writeDurably } from '../../../shared/runtime/write-durably.ts';
 import type { Selection } from './selection.ts';
@@ -31,8 +32,11 @@ export async function findFiles(
     if (isOfKey || selection.isNamedIn(await readFile(path, 'utf8'))) removed.push(path);
   }
   for (const path of await filesIn(data.outbox)) {
-    if (path.endsWith('.lock') || !selection.isNamedIn(await readFile(path, 'utf8'))) continue;
-    (path.endsWith('.json') ? waiting : removed).push(path);
+    if (path.endsWith('.lock')) continue;
+    const text = await readFile(path, 'utf8');
+    if (path.endsWith('.json')) {
+      if (selection.isNamedIn(text) || mayContinue(text, selection.target)) waiting.push(path);
+    } else if (selection.isNamedIn(text) || isRepeated(text, probes)) removed.push(path);
   }
   const logs: { readonly path: string; readonly lines: number }[] = [];
   for (const path of await filesIn(data.serviceLogs)) {
@@ -43,6 +47,14 @@ export async function findFiles(
   }
   const snapshots = [...(await filesIn(data.snapshots)), ...(await filesIn(data.backupUpload))];
   return { removed, waiting, snapshots, logs };
+}
+
+/** Whether a waiting event may turn out to be of the target: a request that names no session has none until it is read. */
+function mayContinue(text: string, { key }: Selection['target']): boolean {
+  const parsed = parseEvent(text);
+  if (parsed.kind !== 'event' || parsed.event.type !== 'interaction.completed') return false;
+  const { data } = parsed.event;
+  return data.key === key && data.session === undefined;
 }
 
 /** May be called again after it was interrupted. */

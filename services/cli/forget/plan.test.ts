@@ -147,3 +147,17 @@ test.each([0, 2])('rows of version %i are not searched for words', async (rowsVe
     `the rows of attribute for conversations/0 have version ${rowsVersion}, and this version of ClawLoop`,
   );
 });
+
+test('a request that names no session, and that the collector has not read, is waited for', async () => {
+  const hi = asked('hi');
+  const goesOn = [...hi, { role: 'assistant', content: 'Hello!' }, ...asked('My PIN is 4711')];
+  const facts = [
+    interaction('a', true, 0, { messages: hi }),
+    event('turn.skipped', 'a/skipped', { turnId: 'a', reason: 'side', by: 'a', session: 'chat-a' }),
+    interaction('b', true, 0, { messages: goesOn }),
+  ];
+  const behind = async (position: number) =>
+    (await planErasure(logOf(facts, [], { position }), 'chat-a', undefined)).behind;
+  expect(await behind(1)).toEqual(['attribute in conversations/0']);
+  expect(await behind(2)).toEqual([]);
+});

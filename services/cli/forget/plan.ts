@@ -132,14 +132,41 @@ async function changesOf(
   for await (const record of contents.records()) {
     if (recordWithout(record, selection, EPOCH) === undefined) continue;
     records[record.type] = (records[record.type] ?? 0) + 1;
-    last.set(`${record.topic}/${record.partition}`, record.offset);
+    last.set(placeOf(record), record.offset);
   }
+  const unplaced = await lastUnplaced(contents, selection);
   let rows = 0;
   for await (const row of contents.rows()) if (rowWithout(row, selection) !== undefined) rows += 1;
   const behind = (await contents.groups())
-    .filter(({ topic, partition, position }) => position <= (last.get(`${topic}/${partition}`) ?? -1))
+    .filter(({ group, position, ...at }) => {
+      const ofGroup = group === ATTRIBUTE ? unplaced : undefined;
+      return position <= Math.max(last.get(placeOf(at)) ?? -1, ofGroup?.get(placeOf(at)) ?? -1);
+    })
     .map(({ group, topic, partition }) => `${group} in ${topic}/${partition}`);
   return { records, rows, behind };
+}
+
+/** The group that gives each request its session. */
+const ATTRIBUTE = 'attribute';
+
+const placeOf = ({ topic, partition }: { readonly topic: string; readonly partition: number }): string =>
+  `${topic}/${partition}`;
+
+/**
+ * The last offset, by partition, of the access key's requests that name no session. One that was not read yet may turn
+ * out to be of the target.
+ */
+async function lastUnplaced(
+  contents: LogContents,
+  { target }: Selection,
+): Promise<ReadonlyMap<string, number>> {
+  const last = new Map<string, number>();
+  for await (const { record, parsed } of parsedRecords(contents)) {
+    if (parsed.kind !== 'event' || parsed.event.type !== 'interaction.completed') continue;
+    const { key, session } = parsed.event.data;
+    if (key === target.key && session === undefined) last.set(placeOf(record), record.offset);
+  }
+  return last;
 }
 
 /** Any time: the plan only counts. */

@@ -42,6 +42,9 @@ export type SqliteLogOptions = {
   readonly stepsModule?: string;
 };
 
+/** The file of the log in its folder. */
+export const sqliteFileIn = (folder: string): string => join(folder, 'log.sqlite');
+
 /**
  * The log on one machine: a SQLite file in `folder`, shared by any number of processes. Throws LogMismatch,
  * NewerSchema, LogUnavailable.
@@ -58,7 +61,7 @@ export async function openSqliteLog({
   stepsModule,
 }: SqliteLogOptions): Promise<EventLog> {
   await mkdir(folder, { recursive: true });
-  const file = join(folder, 'log.sqlite');
+  const file = sqliteFileIn(folder);
   const store = await openStore({ file, folder, partitions, sessionTimeoutMs, stepsModule });
   for (const lost of store.lost) onLost(lost);
   const lifetime = createLifetime();
