@@ -1,5 +1,12 @@
 import { join, resolve } from 'node:path';
 
+/** The default of every command, so that it need not be named. */
+const DEFAULT_FOLDER = '.clawloop';
+
+/** The flag that makes a command use a data folder, after a space; empty for the default. */
+export const folderFlag = (folder: string): string =>
+  resolve(folder) === resolve(DEFAULT_FOLDER) ? '' : ` --data-folder ${resolve(folder)}`;
+
 /** Paths in the data folder. Services share nothing but this folder and the log. */
 export type DataFolder = ReturnType<typeof dataFolder>;
 

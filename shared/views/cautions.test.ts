@@ -54,20 +54,37 @@ test('a change of mind, a single slip, or compatible wishes raise no caution', (
 const trained = (version: number, metrics: object) =>
   event('policy.trained', `b${version}/trained`, { batchId: `b${version}`, version, metrics });
 
+const live = (to: number) => event('policy.promoted', `b${to}/promoted`, { to });
+const back = (to: number) => event('policy.rolled-back', `back to ${to}`, { to });
+
 test('drift, repetitive answers and rejected steps raise cautions', () => {
-  expect(cautionsOf([trained(1, { klToBase: 0.02, negativeLogProb: 1.2 })])).toEqual([]);
-  expect(cautionsOf([trained(1, { klToBase: 0.2, negativeLogProb: 1.2 })])[0]).toContain(
-    '0.20 nats per token away from its base',
+  expect(cautionsOf([trained(1, { klToBase: 0.02, negativeLogProb: 1.2 }), live(1)])).toEqual([]);
+  expect(cautionsOf([trained(1, { klToBase: 0.2, negativeLogProb: 1.2 }), live(1)])[0]).toContain(
+    'v1 of default answers very differently from its base (0.20 nats per token)',
   );
-  expect(
-    cautionsOf([trained(1, { negativeLogProb: 1.2 }), trained(2, { negativeLogProb: 0.3 })])[0],
-  ).toContain('v2 of default becomes repetitive');
+  const narrow = (more: object) =>
+    cautionsOf([
+      trained(1, { negativeLogProb: 1.2 }),
+      trained(2, { negativeLogProb: 0.3, ...more }),
+      live(2),
+    ]);
+  expect(narrow({})[0]).toContain('v2 of default may repeat itself');
+  expect(narrow({ canaryDistinct: 1 })).toEqual([]);
   const rejected = (n: number) =>
     event('policy.rejected', `b${n}/rejected`, { batchId: `b${n}`, reason: 'collapse' });
   expect(cautionsOf([rejected(1), rejected(2), rejected(3)])[0]).toContain(
     'the last 3 steps of default were rejected',
   );
   expect(cautionsOf([rejected(1), rejected(2), event('policy.promoted', 'p', {}), rejected(3)])).toEqual([]);
+});
+
+test('only the live version raises cautions', () => {
+  const far = [trained(1, { klToBase: 0.02 }), live(1), trained(2, { klToBase: 0.5 })];
+  expect(cautionsOf(far)).toEqual([]);
+  expect(cautionsOf([...far, live(2)])[0]).toContain('v2 of default');
+  expect(cautionsOf([...far, live(2), back(1)])).toEqual([]);
+  expect(cautionsOf([...far, live(2), back(1), back(2)])[0]).toContain('v2 of default');
+  expect(cautionsOf([...far, live(2), back(0)])).toEqual([]);
 });
 
 test('an unlearned wish is reported until it is taken up again', () => {

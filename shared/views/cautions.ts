@@ -21,10 +21,17 @@ const MOSTLY_UNHEARD = 0.8;
 /** Verdicts whose copies are recognised. */
 const REMEMBERED = 10_000;
 
+/** Versions whose figures are remembered for a promotion or a rollback. */
+const REMEMBERED_VERSIONS = 32;
+
+const figures = z.record(z.string(), z.number());
 const learnedState = z.object({
   first: z.number().optional(),
-  latest: z.record(z.string(), z.number()),
+  /** of the live version */
+  latest: figures,
   version: z.int(),
+  /** of the last versions that were trained, by number */
+  trained: z.array(z.tuple([z.int(), figures])).default([]),
   rejected: z.int(),
   reason: z.string(),
 });
@@ -42,7 +49,8 @@ type CautionsState = z.output<typeof cautionsState>;
 /** Types of the events that the warnings come from. */
 export const cautionTypes: ReadonlySet<string> = new Set<ClawLoopEvent['type']>([
   ...peopleTypes,
-  ...(['policy.trained', 'policy.promoted', 'policy.rejected', 'wish.set-aside', 'wish.taken-up'] as const),
+  ...(['policy.trained', 'policy.promoted', 'policy.rejected', 'policy.rolled-back'] as const),
+  ...(['wish.set-aside', 'wish.taken-up'] as const),
 ]);
 
 /** Warnings, folded from all topics. Feed it each topic in order. */
@@ -58,6 +66,7 @@ export function createCautions(from?: CautionsState) {
       first: undefined,
       latest: {},
       version: 0,
+      trained: [],
       rejected: 0,
       reason: '',
     };
@@ -74,13 +83,19 @@ export function createCautions(from?: CautionsState) {
         break;
       case 'policy.trained': {
         const adapter = of(event.subject);
-        adapter.latest = event.data.metrics;
-        adapter.first ??= event.data.metrics.negativeLogProb;
-        adapter.version = event.data.version;
+        const { version, metrics } = event.data;
+        adapter.first ??= metrics.negativeLogProb;
+        adapter.trained = [...adapter.trained.slice(1 - REMEMBERED_VERSIONS), [version, metrics]];
         break;
       }
-      case 'policy.promoted':
-        of(event.subject).rejected = 0;
+      case 'policy.promoted': {
+        const adapter = of(event.subject);
+        adapter.rejected = 0;
+        goLive(adapter, event.data.to);
+        break;
+      }
+      case 'policy.rolled-back':
+        goLive(of(event.subject), event.data.to);
         break;
       case 'policy.rejected': {
         const adapter = of(event.subject);
@@ -128,21 +143,32 @@ export function createCautions(from?: CautionsState) {
   return { on, cautions, state };
 }
 
+/** A candidate that was rejected never answers, so its figures warn of nothing. */
+function goLive(adapter: Learned, version: number): void {
+  adapter.version = version;
+  adapter.latest = adapter.trained.findLast(([trained]) => trained === version)?.[1] ?? {};
+}
+
 function ofPolicy(
   adapter: string,
   { first, latest, version, rejected, reason }: Learned,
 ): readonly Caution[] {
-  const rollBack = `clawloop policy list, then clawloop policy rollback N --adapters ${adapter}`;
-  const { klToBase = 0, negativeLogProb, canaryDistinct = 1 } = latest;
-  const same = canaryDistinct < FEWEST_DISTINCT;
+  const rollBack = `go back with npx clawloop policy rollback N --adapters ${adapter}; npx clawloop policy list shows the versions`;
+  const { klToBase = 0, negativeLogProb, canaryDistinct } = latest;
+  const same = (canaryDistinct ?? 1) < FEWEST_DISTINCT;
   const far = klToBase > FAR_FROM_BASE;
-  const narrow = first !== undefined && negativeLogProb !== undefined && negativeLogProb < NARROW * first;
+  // of one batch's answers, so the gate's own answers tell more, where it asked for any
+  const narrow =
+    canaryDistinct === undefined &&
+    first !== undefined &&
+    negativeLogProb !== undefined &&
+    negativeLogProb < NARROW * first;
   return [
     ...(far
       ? [
           {
             id: `far ${adapter}`,
-            what: `v${version} of ${adapter} is ${klToBase.toFixed(2)} nats per token away from its base: answers may lose their subject`,
+            what: `v${version} of ${adapter} answers very differently from its base (${klToBase.toFixed(2)} nats per token), and may miss the subject`,
             advice: rollBack,
           },
         ]
@@ -151,7 +177,7 @@ function ofPolicy(
       ? [
           {
             id: `narrow ${adapter}`,
-            what: `v${version} of ${adapter} becomes repetitive: the negative logprob of its answers fell to ${(negativeLogProb / first).toFixed(2)} of the first version's`,
+            what: `v${version} of ${adapter} may repeat itself: the negative logprob of its answers is ${(negativeLogProb / first).toFixed(2)} of the first version's`,
             advice: rollBack,
           },
         ]
@@ -160,7 +186,7 @@ function ofPolicy(
       ? [
           {
             id: `same ${adapter}`,
-            what: `v${version} of ${adapter} gives the same answer to many questions: only ${Math.round(100 * canaryDistinct)} of 100 differ`,
+            what: `v${version} of ${adapter} gives the same answer to many questions: only ${Math.round(100 * (canaryDistinct ?? 1))} of 100 differ`,
             advice: rollBack,
           },
         ]
@@ -170,7 +196,7 @@ function ofPolicy(
           {
             id: `rejected ${adapter} ${reason}`,
             what: `the last ${rejected} steps of ${adapter} were rejected: ${reason}`,
-            advice: 'see clawloop policy list',
+            advice: 'see npx clawloop policy list',
           },
         ]
       : []),

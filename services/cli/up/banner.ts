@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { folderFlag } from '../../../shared/runtime/data-folder.ts';
 import type { Endpoint } from './readiness.ts';
 
 export type { Endpoint };
@@ -18,8 +18,7 @@ export function banner(
   },
 ): string {
   const also = ['clawloop@base', ...adapters.slice(1).map((adapter) => `clawloop:${adapter}`)].join(', ');
-  // .clawloop is the default of every command
-  const where = folder === resolve('.clawloop') ? '' : ` --data-folder ${folder}`;
+  const where = folderFlag(folder);
   const authorization = needsKey ? ` -H 'authorization: Bearer KEY'` : '';
   const key = needsKey
     ? 'required: put your key in place of KEY below'
@@ -31,7 +30,7 @@ export function banner(
   return `
 ClawLoop is ready.
 
-${consoleLine}  endpoint   ${url}/v1        (OpenAI chat completions)
+${consoleLine}  endpoint   ${url}/v1        (OpenAI; for Anthropic's clients ${url})
   model      clawloop                          (${model}; also ${also})
   api key    ${key}
   data       ${folder}

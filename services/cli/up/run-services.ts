@@ -40,6 +40,7 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
     exitCode = code;
     stop.abort();
   };
+  let hasConsole = plan.consoleUrl !== undefined;
   const supervised = startAll(plan, {
     runs: recordPids(plan, live.print),
     notice: (service, line) => live.print(`${service}: ${line}`),
@@ -48,8 +49,10 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
       if (step !== undefined) status.onStep(step);
     },
     refused: (service, reason) => {
-      if (service === 'console') live.print(`the console did not start; all other services run:\n${reason}`);
-      else fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE);
+      if (service === 'console') {
+        hasConsole = false;
+        live.print(`the console did not start; all other services run:\n${reason}`);
+      } else fail(`${service} cannot continue:\n${reason}`, REFUSED_EXIT_CODE);
     },
   });
   const watched = watchCautions(followed.cautions, live.print);
@@ -60,7 +63,9 @@ export async function runServices(plan: UpPlan, log: EventLog, stop: AbortContro
       if (plan.consoleUrl !== undefined) await waitUntilListening(plan.consoleUrl, stop.signal);
       if (stop.signal.aborted) return;
       isReady = true;
-      live.print(banner(endpoint, plan.data.root, { ...plan.common, consoleUrl: plan.consoleUrl }));
+      // another program may answer at the console's port
+      const consoleUrl = hasConsole ? plan.consoleUrl : undefined;
+      live.print(banner(endpoint, plan.data.root, { ...plan.common, consoleUrl }));
       for (const note of notesAtStart(plan)) live.print(`note: ${note}`);
     },
     (error: Error) => fail(error.message),

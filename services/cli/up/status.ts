@@ -189,8 +189,11 @@ const describe = (progress: StepProgress | undefined): string =>
       ? ': the gate checks the candidate'
       : `: ${progress.phase} ${progress.samples} of ${progress.of}, ${progress.secondsLeft} s left`;
 
+/** Between the parts of the live line. */
+export const SEPARATOR = '  |  ';
+
 /**
- * The live line: served versions, answers, turns, verdicts, and the progress to the next step. With several
+ * The live line: served versions, the progress to the next step, answers, turns, verdicts. With several
  * adapters it shows the step that runs, or the adapter that is closest to its next step.
  */
 export function formatStatus(status: LoopStatus, batchSize: number): string {
@@ -207,11 +210,11 @@ export function formatStatus(status: LoopStatus, batchSize: number): string {
         : `${Math.min(nearest.eligible, batchSize)} of ${batchSize} samples until the next step${of}`;
   return [
     `serving ${status.adapters.map((adapter) => `${name(adapter)}v${adapter.served}`).join(', ')}`,
+    next,
     `${counted(status.interactions, 'answer')} (${status.skipped} skipped)`,
     counted(status.turns, 'completed turn'),
     `${counted(status.verdicts, 'verdict')} (${verdictsOf(status)})`,
-    next,
-  ].join('  |  ');
+  ].join(SEPARATOR);
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { folderFlag } from '../../../shared/runtime/data-folder.ts';
 import { type Reached, whatWasReached } from '../model/facets.ts';
 import type { ConsoleDeps } from './console-deps.ts';
 import type { AdapterState, Overview } from './shapes.ts';
@@ -47,6 +48,7 @@ export function createOverview({
       logId: log.logId,
       model: config.model,
       clientUrl: (config.publicUrl ?? config.servingUrl).replace(/\/+$/, ''),
+      folderFlag: folderFlag(config.dataFolder),
       needsKey: await keys.needsKey().catch(() => true),
       progress: reader.progress(),
       logAway: logAway(),

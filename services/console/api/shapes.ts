@@ -33,6 +33,8 @@ export type Overview = {
   /** address of serving for clients */
   readonly clientUrl: string;
   readonly needsKey: boolean;
+  /** flags that make a command of the terminal use this data folder: ` --data-folder ...`, or nothing */
+  readonly folderFlag: string;
   /** 0 to 1: how much of the log has been read */
   readonly progress: number;
   /** null: the log answers */

@@ -68,7 +68,8 @@ export function peoplePage(context: Context): Page {
       <p>Sessions with rewards that have ended can be exported: tokens, logprobs, versions and rewards.
         <button type="button" @click=${() => void download('')}>Download all as JSONL</button></p>
       ${failure === undefined ? nothing : failed(failure)}
-      <p>To delete an answer, open its turn in <a href="#/turns">Turns</a>. What trained stays in the weights until you <a href="#/versions">roll back</a>, or train again without it: <code>clawloop policy retrain</code>.</p>
+      <p>To delete an answer, open its turn in <a href="#/turns">Turns</a>. What trained stays in the weights until you <a href="#/versions">roll back</a>, or train again without it: <code>npx clawloop policy retrain${context.overview()?.folderFlag ?? ''}</code>.
+        To erase all words of a session, stop ClawLoop and run <code>npx clawloop forget SESSION${context.overview()?.folderFlag ?? ''}</code>.</p>
     </section>`;
   }
 
@@ -127,7 +128,11 @@ const adapters = (overview: Overview | undefined): TemplateResult =>
   )}
 </section>`;
 
-const keys = (context: Context, { keys: all }: People): TemplateResult => html`<section><h2>Access keys</h2>
+const keys = (
+  context: Context,
+  { keys: all }: People,
+  folder = context.overview()?.folderFlag ?? '',
+): TemplateResult => html`<section><h2>Access keys</h2>
   ${
     all.length === 0
       ? html`<p>There are no keys, so everybody on this machine has access. After you create the first key, every request needs a key.</p>`
@@ -144,9 +149,9 @@ const keys = (context: Context, { keys: all }: People): TemplateResult => html`<
   }
   <details><summary>Create or remove a key</summary>
     <p>The terminal shows each key once. This page never shows a key.</p>
-    ${copyable(context, 'Create a key for a person', 'npx clawloop keys create NAME')}
-    ${copyable(context, 'Create a key for an operator of this console', 'npx clawloop keys create NAME --operator')}
-    ${copyable(context, 'Remove a key', 'npx clawloop keys remove ID')}
+    ${copyable(context, 'Create a key for a person', `npx clawloop keys create NAME${folder}`)}
+    ${copyable(context, 'Create a key for an operator of this console', `npx clawloop keys create NAME --operator${folder}`)}
+    ${copyable(context, 'Remove a key', `npx clawloop keys remove ID${folder}`)}
   </details>
 </section>`;
 

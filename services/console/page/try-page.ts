@@ -27,6 +27,9 @@ const examples = [
 ];
 
 /** A chat with the live version, or with any other; each answer shows what becomes of it. */
+/** px from the end of the page within which a reader follows the talk */
+const NEAR_END = 120;
+
 export function tryPage(context: Context): Page {
   let messages: Message[] = [];
   let session = newSession();
@@ -55,6 +58,14 @@ export function tryPage(context: Context): Page {
     answer.turn = detail.turn;
     context.draw();
   };
+  /** Draws, and keeps the newest words in view unless the reader scrolled up. */
+  const drawTalk = (isNew: boolean): void => {
+    const { scrollHeight } = document.documentElement;
+    const isAtEnd = scrollHeight - window.innerHeight - window.scrollY < NEAR_END;
+    context.draw();
+    if (isNew || isAtEnd)
+      requestAnimationFrame(() => window.scrollTo(0, document.documentElement.scrollHeight));
+  };
   const send = async (content: string): Promise<void> => {
     if (running !== undefined || content.trim() === '') return;
     running = new AbortController();
@@ -67,14 +78,14 @@ export function tryPage(context: Context): Page {
     );
     const answer: Answer = { role: 'assistant', content: '', id: '', version: null };
     messages.push(answer);
-    context.draw();
+    drawTalk(true);
     try {
       const { id, version } = await chat(
         { model: model === '' ? 'clawloop' : model, messages: history },
         session,
         (text) => {
           answer.content += text;
-          context.draw();
+          drawTalk(false);
         },
         running.signal,
       );
@@ -84,7 +95,7 @@ export function tryPage(context: Context): Page {
       answer.failure = running.signal.aborted ? 'You stopped the answer.' : asFailure(error).message;
     }
     running = undefined;
-    context.draw();
+    drawTalk(false);
     document.querySelector<HTMLTextAreaElement>('#draft')?.focus();
   };
   const rate = async (answer: Answer, thumb: 'up' | 'down'): Promise<void> => {
@@ -173,7 +184,7 @@ export function tryPage(context: Context): Page {
     return html`<form class="say" @submit=${submit}>
       <label for="draft" class="hidden">Message</label>
       <textarea
-        id="draft" rows="2" placeholder="Message. Enter sends, Shift and Enter begins a line."
+        id="draft" rows="2" placeholder="Enter sends. Shift+Enter starts a new line."
         .value=${live(draft)}
         @input=${(event: Event) => {
           draft = (event.target as HTMLTextAreaElement).value;
