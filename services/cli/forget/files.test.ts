@@ -1,9 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { dataFolder } from '../../../shared/runtime/data-folder.ts';
-import { openOutbox } from '../../serving/answer/outbox.ts';
 import { event, interaction } from '../audit/testing/facts.ts';
 import { findFiles } from './files.ts';
 import { selectionOf } from './selection.ts';
@@ -21,8 +20,8 @@ async function search(fill: (folder: string) => Promise<void>) {
   const root = await mkdtemp(join(tmpdir(), 'clawloop-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const data = dataFolder(root);
-  const outbox = await openOutbox(data.outbox);
-  await outbox.put(words('hers', { key: 'hers' }));
+  await mkdir(data.outbox);
+  await writeFile(join(data.outbox, '0-a.json'), JSON.stringify(words('hers', { key: 'hers' })));
   await fill(data.outbox);
   const { on, survey } = openSurvey();
   on(words('a'));
@@ -33,7 +32,7 @@ async function search(fill: (folder: string) => Promise<void>) {
 
 test('a waiting request that names no session may continue the erased one', async () => {
   const { waiting, removed } = await search(async (folder) => {
-    await (await openOutbox(folder)).put(words('b'));
+    await writeFile(join(folder, '1-a.json'), JSON.stringify(words('b')));
   });
   expect(waiting).toHaveLength(1);
   expect(removed).toEqual([]);
