@@ -33,15 +33,16 @@ export function submitSettings(config: CollectorConfig): SubmitSettings {
       : serverTrainingSettings(config.model, server.capabilities);
   const training: TrainingSettings = { ...usual, ...Object.fromEntries(configured) };
   const size = config.batchSize ?? defaults.batchSize;
+  const patience = config.wishPatience ?? defaults.wishPatience;
   return {
     size,
     most: config.maxBatchSize ?? largestBatch(size),
     maxStaleness: config.maxStaleness ?? defaults.maxStaleness,
     share: config.maxShare,
     ...defined({
-      wishPatience: config.wishPatience === 0 ? undefined : config.wishPatience,
+      wishPatience: patience === 0 ? undefined : patience,
       standingWishes: config.standingWishes ? true : undefined,
-      wishRules: config.wishPatience === 0 ? undefined : 2,
+      wishRules: patience === 0 ? undefined : 2,
       conflictAnchor: config.conflictAnchor === 0 ? undefined : config.conflictAnchor,
       conflictRate: config.conflictRate === 1 ? undefined : config.conflictRate,
       watch: config.autoRollback ? watchSettings(config) : undefined,

@@ -59,9 +59,9 @@ export const CollectorConfig = CommonConfig.extend({
     .int()
     .min(0)
     .max(10_000)
-    .default(12)
+    .optional()
     .describe(
-      'corrections of one person for the same wish, almost without praise, after which the wish is set aside; 0: never, and a later wish does not replace an earlier wish that it contradicts',
+      'corrections of one person for the same wish, almost without praise, after which the wish is set aside; default 12 with claw-nano, 48 with another model; 0: never, and a later wish does not replace an earlier wish that it contradicts',
     ),
   standingWishes: z
     .boolean()

@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { defineEvent, type EventOf } from './define-event.ts';
 
-/** Why a sample cannot be trained where the step was computed; a training server scores plain text at temperature 1. */
+/**
+ * Why a sample cannot be trained where the step was computed; a training server scores plain text at temperature 1, of
+ * the length that it takes.
+ */
 export const leftOut = z.object({
   sampleId: z.string(),
   reason: z
-    .enum(['other-temperature', 'restricted-tokens'])
-    .describe('sampled at a temperature other than 1; or its format restricted the tokens'),
+    .enum(['other-temperature', 'restricted-tokens', 'too-long'])
+    .describe(
+      'sampled at a temperature other than 1; its format restricted the tokens; or the server takes fewer tokens',
+    ),
 });
 
 /** Id: `<batch>/trained`. Version 2 always has the digests of its input. */

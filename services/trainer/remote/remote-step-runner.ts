@@ -53,7 +53,7 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
       usedTokens: used.before,
     });
   let server: TrainingServer | undefined;
-  let isChecked = false;
+  let serverTokens: number | undefined;
   const usage = (): ServerUsage =>
     server?.usage() ?? { requests: 0, forwardTokens: 0, trainedTokens: 0, sampledTokens: 0 };
   const note = () => used.write(tokensOf(usage()));
@@ -66,8 +66,7 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
     open: async () => {
       const { config } = await load();
       server ??= serverOf(config.vocabularySize);
-      if (!isChecked) await checkServer(server, config.vocabularySize);
-      isChecked = true;
+      serverTokens ??= await checkServer(server, config.vocabularySize);
       await note();
       return { report: `training server ${dialect} at ${url}, model ${model}`, fingerprint };
     },
@@ -88,7 +87,7 @@ export function openRemoteStepRunner(settings: RemoteSettings): RemoteStepRunner
         ...{ url, writePrompt, probe, signal, onState },
         shapesOf: (rank) => loraShapes(config, rank),
         server: countTokens(place(), tokens),
-        contextTokens: config.maxPositions,
+        contextTokens: Math.min(config.maxPositions, serverTokens ?? Number.POSITIVE_INFINITY),
         about: { batch: batchId, adapter, attempt: input.label ?? '' },
       };
       const began = monotonicNow();
@@ -147,12 +146,14 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws Refusal if another setting is needed; other errors of the server, which may pass */
-async function checkServer(server: TrainingServer, vocabularySize: number): Promise<void> {
+/** @returns how many tokens the server takes, of prompt and response; infinite if it does not say */
+async function checkServer(server: TrainingServer, vocabularySize: number): Promise<number> {
   const signal = AbortSignal.timeout(CHECK_LIMIT_MS);
   try {
-    await server.check(signal);
+    const { contextTokens = Number.POSITIVE_INFINITY } = await server.check(signal);
     // A wrong dialect trains without an error, but not what it should.
     await checkConformance(server, { vocabularySize }, signal);
+    return contextTokens;
   } catch (error) {
     if (isServiceError(error) && refusals.has(error.code)) throw new Refusal(error.message);
     throw error;

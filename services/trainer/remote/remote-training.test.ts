@@ -45,6 +45,15 @@ test('samples that a server cannot score are left out and named, and the others 
   });
 });
 
+test('a sample longer than the server takes is left out, and the others train as if alone', async () => {
+  const options = { contextTokens: 8 };
+  const long = answer(2, { verdict: -1, tokens: { promptIds: [1, 2, 3, 4, 1, 2, 3, 4] } });
+  const alone = await candidate([liked], {}, { options });
+  const both = await candidate([long, liked], {}, { options });
+  expect(both.leftOut).toEqual([{ sampleId: 'answer 2', reason: 'too-long' }]);
+  expect(both.adapter.tensors).toEqual(alone.adapter.tensors);
+});
+
 test('an open batch with betas that the server does not compute trains with the largest that it does', async () => {
   const toy = toyServer(toyEngine);
   const server = { ...toy, capabilities: { ...toy.capabilities, largestBeta: 0.6 } };

@@ -44,7 +44,7 @@ export type RemoteOptions = {
  * @throws TinkerError, PARENT_STATE
  */
 export const remoteTraining = (options: RemoteOptions): TrainingEngine => ({
-  refusal: sampleRefusal,
+  refusal: (sample) => sampleRefusal(sample, options.contextTokens),
   open: async (start) => {
     const session = await options.server.openSession(options.about, options.signal);
     try {
@@ -56,10 +56,17 @@ export const remoteTraining = (options: RemoteOptions): TrainingEngine => ({
   },
 });
 
-/** A server scores the model's own distribution at temperature 1, and nothing else can be derived from its answers. */
-function sampleRefusal({ tokens }: SampleReady['data']): LeftOut['reason'] | undefined {
+/**
+ * A server scores the model's own distribution at temperature 1, and nothing else can be derived from its answers. It
+ * refuses a call with a longer sequence, which would cost the whole batch.
+ */
+function sampleRefusal(
+  { tokens }: SampleReady['data'],
+  contextTokens: number,
+): LeftOut['reason'] | undefined {
   if (tokens.effectiveTemperature !== 1) return 'other-temperature';
-  return tokens.allowed === undefined ? undefined : 'restricted-tokens';
+  if (tokens.allowed !== undefined) return 'restricted-tokens';
+  return tokens.promptIds.length + tokens.responseIds.length > contextTokens ? 'too-long' : undefined;
 }
 
 /** A model that is being trained. */

@@ -10,6 +10,8 @@ export type TrainingDefaults = {
   readonly maxStaleness: number;
   /** ms after which a smaller batch is trained; undefined: samples always wait for a full batch */
   readonly waitedMs: number | undefined;
+  /** corrections of one person for the same wish after which it is set aside */
+  readonly wishPatience: number;
 };
 
 /** The largest batch, for when more samples than usual must be trained before they become too old. */
@@ -167,6 +169,7 @@ const clawNano: AdapterDefaults = {
   batchSize: 2,
   maxStaleness: 4,
   waitedMs: undefined,
+  wishPatience: 12,
 };
 
 /** ms: feedback from the evening is learned by the morning. */
@@ -196,4 +199,6 @@ const anotherModel: AdapterDefaults = {
   batchSize: 4,
   maxStaleness: 4,
   waitedMs: ONE_NIGHT,
+  // twelve batches, of which the first four only warm up
+  wishPatience: 48,
 };
