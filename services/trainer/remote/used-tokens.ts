@@ -9,7 +9,7 @@ const UsedTokens = z.object({ tokens: z.int().min(0) });
 export type UsedTokensFile = {
   /** tokens that all earlier processes have sent */
   readonly before: number;
-  /** Writes how many tokens this process has sent, whole or not at all. */
+  /** Adds what this process has sent since the last write, out of `tokens` in all. Whole or not at all. */
   readonly write: (tokens: number) => Promise<void>;
 };
 
@@ -24,8 +24,11 @@ export async function openUsedTokens(path: string): Promise<UsedTokensFile> {
     write: (tokens) =>
       inTurn(async () => {
         if (tokens === written) return;
-        await writeFile(`${path}.tmp`, `${JSON.stringify({ tokens: before + tokens })}\n`);
-        await rename(`${path}.tmp`, path);
+        // a replay beside the trainer writes here, too
+        const used = (await readUsed(path)) + tokens - written;
+        const neighbour = `${path}.${process.pid}.tmp`;
+        await writeFile(neighbour, `${JSON.stringify({ tokens: used })}\n`);
+        await rename(neighbour, path);
         written = tokens;
       }),
   };
