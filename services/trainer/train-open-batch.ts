@@ -218,6 +218,9 @@ async function attempt(
     // While the parent is the head, only an operator can help; without it, nobody needs the batch.
     if (lacksParentState(error) && !training.isParentHead())
       return failed('parent-missing', `v${batch.parent}: ${error.message}`);
+    // The batch itself may be what the server fails on: then a rollback is the way out.
+    if (isServerWait(error) && !isCancelled(signal) && !training.isParentHead())
+      return failed('strikes', `v${batch.parent} is no longer the head; ${error.message}`);
     throw error;
   } finally {
     clearInterval(beats);
