@@ -1,3 +1,4 @@
+import packageFile from '../../package.json' with { type: 'json' };
 import { ConfigError } from '../../shared/config/common.ts';
 import { HubUnreachable } from '../../shared/hub/errors.ts';
 import { isLogError } from '../../shared/log/errors.ts';
@@ -11,11 +12,18 @@ import { helpOf, helpOfAll, isHelp } from './help.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = argv;
+  const named = (word: string | undefined) => commands.find((candidate) => candidate.name === word);
   if (name === 'help' || isHelp(name)) {
-    process.stdout.write(helpOfAll(commands));
+    const about = named(rest[0]);
+    if (about?.helps === true) return about.run(['--help']);
+    process.stdout.write(about === undefined ? helpOfAll(commands) : helpOf(about));
     return 0;
   }
-  const command = commands.find((candidate) => candidate.name === name);
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${packageFile.version}\n`);
+    return 0;
+  }
+  const command = named(name);
   if (command === undefined) throw new UsageError(`unknown command '${name}'; see clawloop help`);
   // the reader closed the pipe (`| head`): nothing left to do
   process.stdout.on('error', () => command.outlivesReader || process.exit(0));

@@ -1,6 +1,7 @@
-import type { ClawLoopEvent } from '../../shared/events/catalogue.ts';
+import { type ClawLoopEvent, catalogue } from '../../shared/events/catalogue.ts';
 import type { EventLog } from '../../shared/log/event-log.ts';
 import { readTopic } from '../../shared/log/read-topic.ts';
+import { UsageError } from '../../shared/runtime/command-errors.ts';
 import { momentOf } from './moment.ts';
 import { createSessionTrail } from './session-trail.ts';
 
@@ -19,12 +20,17 @@ export type Filter = {
   readonly has: (event: ClawLoopEvent) => boolean;
 };
 
+const known: ReadonlySet<string> = new Set(catalogue.map(({ type }) => type));
+
 /**
  * Opens a filter over events. A session is looked up in the log first: interactions do not name their session,
  * turns do. `now`: ms since 1970. @throws UsageError
  */
 export async function openFilter(options: TailFilter, log: EventLog, now: number): Promise<Filter> {
   const { type, key, session } = options;
+  const unknown = type?.find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new UsageError(`unknown event type '${unknown}'; see clawloop topics describe`);
   const since = options.since === undefined ? undefined : momentOf(options.since, '--since', now);
   const until = options.until === undefined ? undefined : momentOf(options.until, '--until', now);
   const trail = session === undefined ? undefined : createSessionTrail(session);

@@ -48,7 +48,7 @@ export const restore: Command = {
       const log = settings.log === 'kafka' ? ` --log kafka --kafka-prefix ${settings.kafkaPrefix}` : '';
       const bucket = settings.checkpoints === undefined ? '' : ` --checkpoints ${settings.checkpoints}`;
       console.log(
-        `\nstart it with: clawloop up --data-folder ${data.root}${log}${bucket}\nnever run it at the same time as the original log`,
+        `\nstart it with: npx clawloop up --data-folder ${data.root}${log}${bucket}\nnever run it at the same time as the original log`,
       );
       return code;
     });

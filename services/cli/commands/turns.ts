@@ -33,7 +33,10 @@ export const turns: Command = {
     ['--adapters A,B', 'only these adapters'],
     ['-n, --last N', 'only the latest N'],
     ['--json', 'print one JSON object per line'],
-    ['withdraw ID', 'keep this turn from training; too late once it is in a batch'],
+    [
+      'withdraw ID',
+      'keep this turn from training; if a version learned from it, `policy retrain` trains again without it',
+    ],
     ['--reason TEXT', 'reason of the withdrawal, recorded in the event'],
   ],
   run: async (argv) => {
@@ -52,6 +55,9 @@ export const turns: Command = {
           why: values.why && { counts: index.count(wanted), unheard: index.unheard(wanted, EXAMPLES) },
         }),
       );
+      const { session } = values;
+      if (session !== undefined && found.chosen.length === 0 && !values.json)
+        throw new UsageError(`no turn of a session '${session}'; see clawloop sessions list`);
       const shown = await withWords(log, found.chosen);
       if (values.json) for (const turn of shown) console.log(JSON.stringify(turn));
       else console.log(readable(shown, found.hasSeveral));

@@ -66,8 +66,12 @@ type Early = {
 export function printEarly({ plan, files }: Found, { isRunning, who = [], stop }: Early): number {
   const waits = waitLines(plan, files);
   print([`${nameOf(plan.target)} is not erased yet`, ...waits]);
-  const dry = `clawloop forget ${plan.target.name} --dry-run`;
-  if (waits.length === 0) print([`the services are running: ${stop}`, ...who]);
+  const dry = `npx clawloop forget ${plan.target.name} --dry-run`;
+  if (waits.length === 0)
+    print([
+      `the services are running, or another command uses the log, such as topics tail --follow: ${stop}`,
+      ...who,
+    ]);
   else if (isRunning) print([`wait until ${dry} shows no line FIRST, ${stop}`]);
   else print([`start the services, wait until --dry-run shows no line FIRST, ${stop}`]);
   return NOT_YET;

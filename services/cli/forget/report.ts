@@ -52,7 +52,7 @@ function learnedLines(versions: Plan['versions']): readonly string[] {
     const first = Math.min(...learned.map(({ version }) => version));
     return (
       `LEARNED  ${adapter} learned from the words in ${names}; every version that follows descends from them. ` +
-      `To train again from before v${first} without them: clawloop policy retrain --adapters ${adapter}`
+      `To train again from before v${first} without them: npx clawloop policy retrain --adapters ${adapter}`
     );
   });
 }

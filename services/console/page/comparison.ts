@@ -24,7 +24,7 @@ export async function modelsOf(adapter: string, isFirst: boolean): Promise<reado
   return data.map(({ id }) => id).filter((id) => id === name || id.startsWith(`${name}@`));
 }
 
-/** The same prompts, answered by two versions side by side. Fixed versions make no turns, so nothing is learned. */
+/** The same prompts, answered by two versions side by side. Turns of fixed versions do not train. */
 export function createComparison(context: Context) {
   let models: readonly string[] = [];
   let chosen: [string, string] = ['', ''];
@@ -102,7 +102,7 @@ export function createComparison(context: Context) {
           <div class="two">${texts.map((words, index) => html`<div><h4>${nameOf(chosen[index]!)}</h4><p class="words">${words === '' ? '…' : words}</p></div>`)}</div>
         </article>`,
       )}
-      <p class="quiet">Temperature 0. These chats make no turns, so nothing is learned from them.</p>
+      <p class="quiet">Temperature 0. The model does not learn from these chats.</p>
     </section>`,
   };
 }

@@ -121,7 +121,7 @@ export function versionsPage(context: Context): Page {
     const open = () =>
       context.ask({
         title: `${what}?`,
-        text: `v${version} becomes the live version, and v${head} is no longer served. Optimizer state goes back with it. Later versions stay in the log.`,
+        text: `v${version} answers from now on. v${head} stays in the log, and you can return to it.`,
         yes: what,
         run: async () => {
           await act('/serving/v1/policy/rollback', { version });
