@@ -43,3 +43,9 @@ test('help shows flag, variable, default and meaning', () => {
     /--votes .*votes per turn\n.*CLAWLOOP_JUDGE_VOTES, default 3/,
   );
 });
+
+test('a wrong value is named in plain words', () => {
+  expect(() => load(['--votes', 'x'])).toThrow("--votes (CLAWLOOP_JUDGE_VOTES) must be a number, not 'x'");
+  expect(() => load(['--votes', '1.5'])).toThrow("must be a whole number, not '1.5'");
+  expect(() => load(['--votes', '0'])).toThrow('must be at least 1, not 0');
+});
