@@ -91,13 +91,16 @@ test.each([
   expect(listen({ ...turn, answer: assistant('Dry it. Is the pan small?') }, ear).vote).toBe(0);
 });
 
-test.each(['No, thanks.', 'No, never mind.', 'Nein, danke.', 'no no, all good'])(
-  'a "no" that rejects nothing says nothing: %s',
-  (words) => {
-    const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
-    expect(listen(turn, ear).vote).not.toBe(-1);
-  },
-);
+test.each([
+  'No, thanks.',
+  'No, never mind.',
+  'No, nothing else',
+  'Nein, mehr brauche ich nicht',
+  'no no, all good',
+])('a "no" that rejects nothing says nothing: %s', (words) => {
+  const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
+  expect(listen(turn, ear).vote).not.toBe(-1);
+});
 
 test.each([
   'Hey, too long',
