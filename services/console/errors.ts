@@ -12,7 +12,7 @@ export const ConsoleError = errorTable({
   /** Thrown when the key is valid, but its holder may only chat. */
   NOT_AN_OPERATOR: {
     status: 403,
-    type: 'authentication_error',
+    type: 'invalid_request_error',
     message:
       'This key may chat, but it may not open the console. Create a key with `clawloop keys create NAME --operator`.',
   },
@@ -28,12 +28,6 @@ export const ConsoleError = errorTable({
     message: 'The console cannot read the access keys; see its log.',
   },
   NOT_FOUND: { status: 404, type: 'invalid_request_error', message: 'There is no {what}.' },
-  /** Thrown when a record was deleted by the retention of the log, or cannot be parsed. */
-  RECORD_GONE: {
-    status: 404,
-    type: 'invalid_request_error',
-    message: 'The record at {place} is no longer in the log, or cannot be read.',
-  },
   /** Thrown when a newer version of ClawLoop wrote the record. */
   RECORD_NEWER: { status: 409, type: 'invalid_request_error', message: '{reason}' },
   LOG_UNREADABLE: {
