@@ -12,7 +12,6 @@ import { batchDigest } from '../../shared/lineage/batch-digest.ts';
 import { applyHead, initialHead } from '../../shared/lineage/head.ts';
 import { logError } from '../../shared/log/errors.ts';
 import { checkpointName, openCheckpointStore } from '../../shared/policy/checkpoints/checkpoint-store.ts';
-import { TinkerError } from '../../shared/tinker/errors.ts';
 import { checkCheckpoints } from './check-checkpoints.ts';
 import { localTraining } from './local-trainee.ts';
 import { step } from './step.ts';
@@ -246,20 +245,6 @@ test('a missing, damaged or mismatching parent fails the batch with that reason'
   await train(2);
   expect(events.at(-1)).toMatchObject({
     data: { reason: 'parent-missing', detail: expect.stringContaining('digest') },
-  });
-});
-
-test('a batch that a training server never completes waits while its parent is the head; a rollback ends it', async () => {
-  const busy = TinkerError.BUSY({
-    ...{ path: 'forward_backward', status: 500, attempts: 3, detail: 'CUDA out of memory' },
-  });
-  const run = () => Promise.reject(busy);
-  await expect(train(1, { runner: { run }, isParentHead: () => true })).rejects.toBe(busy);
-  expect(events).toEqual([]);
-  await train(1, { runner: { run }, isParentHead: () => false });
-  expect(events.at(-1)).toMatchObject({
-    type: 'policy.update-failed',
-    data: { reason: 'strikes', detail: expect.stringContaining('v0 is no longer the head') },
   });
 });
 

@@ -105,7 +105,7 @@ export function loadConfig<Shape extends z.ZodRawShape>(
   const problems = parsed.error.issues.map((issue) => {
     const setting = settings.find(({ name }) => name === issue.path[0]);
     const text = setting && (flags.get(setting.name) ?? env[setting.env]);
-    return `${setting?.flag ?? issue.path.join('.')} (${setting?.env})${problemOf(issue, text)}`;
+    return `${setting?.flag ?? issue.path.join('.')} (${setting?.env}) ${problemOf(issue, text)}`;
   });
   throw new ConfigError(problems.join('\n'));
 }
@@ -113,14 +113,14 @@ export function loadConfig<Shape extends z.ZodRawShape>(
 /** What is wrong with the text of a setting, in words of a user rather than of the schema. */
 function problemOf(issue: z.core.$ZodIssue, text = ''): string {
   if (issue.code === 'invalid_type' && (issue.expected === 'number' || issue.expected === 'int'))
-    return ` must be a ${issue.expected === 'int' ? 'whole ' : ''}number, not '${text}'`;
+    return `must be a ${issue.expected === 'int' ? 'whole ' : ''}number, not '${text}'`;
   if (issue.code === 'too_big' && issue.origin === 'number')
-    return ` must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}, not ${text}`;
+    return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}, not ${text}`;
   if (issue.code === 'too_small' && issue.origin === 'number')
-    return ` must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}, not ${text}`;
+    return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}, not ${text}`;
   if (issue.code === 'invalid_value')
-    return ` must be ${issue.values.map((value) => `'${String(value)}'`).join(' or ')}, not '${text}'`;
-  return `: ${issue.message}`;
+    return `must be ${issue.values.map((value) => `'${String(value)}'`).join(' or ')}, not '${text}'`;
+  return `is invalid: ${issue.message}`;
 }
 
 function parseFlags(settings: readonly Setting[], argv: readonly string[]): ReadonlyMap<string, string> {

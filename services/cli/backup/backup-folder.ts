@@ -1,6 +1,9 @@
 import { join, resolve } from 'node:path';
 import { markerName } from './marker.ts';
 
+/** A disk of its own has this folder, which belongs to the file system. */
+export const OF_A_DISK = 'lost+found';
+
 /** Paths in a backup folder. Only complete things have their final names. */
 export type BackupFolder = ReturnType<typeof backupFolder>;
 

@@ -124,14 +124,15 @@ export async function uploadPoint(
 }
 
 /**
- * Removes the oldest points but `keep`, then the objects that no point names.
+ * Removes surplus points, then the objects that no point names.
  * @returns ids of the removed points
  */
 export async function removeOldFromBucket(bucket: Bucket, keep: number): Promise<readonly string[]> {
   const source = bucketSource(bucket);
-  const old = surplusPoints(await readPoints(source), keep);
+  const all = await readPoints(source);
+  const old = surplusPoints(all, keep);
   for (const id of old) await bucket.remove(POINTS + id);
-  const points = await readPoints(source);
+  const points = all.slice(old.length);
   // a point that cannot be read may name any of them
   if (points.some((point) => 'damage' in point)) return old;
   const named = new Set(

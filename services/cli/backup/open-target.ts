@@ -5,7 +5,7 @@ import { makeParts } from '../../../shared/runtime/make-folder.ts';
 import { megabytes } from '../../../shared/runtime/megabytes.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
 import { writeDurably } from '../../../shared/runtime/write-durably.ts';
-import type { BackupFolder } from './backup-folder.ts';
+import { type BackupFolder, OF_A_DISK } from './backup-folder.ts';
 import { using } from './file-errors.ts';
 import { markerOf, requireMarkerOf } from './marker.ts';
 
@@ -54,9 +54,8 @@ async function isBackupOf(folder: BackupFolder, logId: string): Promise<boolean>
   return true;
 }
 
-/** A disk has `lost+found` of its own. */
 async function refuseOtherFiles({ root }: BackupFolder): Promise<void> {
-  const other = (await readdir(root)).find((name) => !name.startsWith('.') && name !== 'lost+found');
+  const other = (await readdir(root)).find((name) => !name.startsWith('.') && name !== OF_A_DISK);
   if (other !== undefined)
     throw new Refusal(`${root} holds other files, such as ${other}: give an empty or a new folder`);
 }

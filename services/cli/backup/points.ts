@@ -21,15 +21,15 @@ export function surplusPoints(points: readonly Point[], keep: number): readonly 
  * @returns ids of the removed points
  */
 export async function removeOldPoints(folder: BackupFolder, keep: number): Promise<readonly string[]> {
-  const old = surplusPoints(await readPoints(folderSource(folder)), keep);
+  const points = await readPoints(folderSource(folder));
+  const old = surplusPoints(points, keep);
   for (const id of old) await remove(folder, folder.point(id));
-  await removeUnnamedCheckpoints(folder);
+  await removeUnnamedCheckpoints(folder, points.slice(old.length));
   return old;
 }
 
 /** A point that cannot be read may name any of them: then all stay. */
-async function removeUnnamedCheckpoints(folder: BackupFolder): Promise<void> {
-  const points = await readPoints(folderSource(folder));
+async function removeUnnamedCheckpoints(folder: BackupFolder, points: readonly Point[]): Promise<void> {
   if (points.some((point) => 'damage' in point)) return;
   const named = new Set(
     points.flatMap((point) =>

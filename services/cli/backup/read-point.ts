@@ -4,6 +4,7 @@ import { NotNow } from '../../../shared/runtime/command-errors.ts';
 import type { DataFolder } from '../../../shared/runtime/data-folder.ts';
 import { makeParts } from '../../../shared/runtime/make-folder.ts';
 import { Refusal } from '../../../shared/runtime/refusal.ts';
+import { OF_A_DISK } from './backup-folder.ts';
 import { type Digest, flush, flushFolders, type Reading } from './copy-file.ts';
 import { using } from './file-errors.ts';
 import { bytesOf, type Manifest, type PointFile } from './manifest.ts';
@@ -23,8 +24,6 @@ export async function verifyPoint(source: PointSource, point: Manifest, options:
 /** Where a restore writes, until all of it has been compared with the digests. */
 const STAGING = '.restoring';
 const LOG = 'log';
-/** Of the file system, on a disk of its own. */
-const OF_A_DISK = 'lost+found';
 
 /** Where the log of a point goes, if not to the data folder. */
 export type LogTarget = {

@@ -1,3 +1,4 @@
+import type { ClawLoopEvent } from '../../../shared/events/catalogue.ts';
 import { type ParsedRecord, parseEvent } from '../../../shared/events/parse-event.ts';
 import { withoutWords } from '../../../shared/events/without-words.ts';
 import type { LogContents, PlacedRecord } from '../../../shared/log/log-contents.ts';
@@ -43,7 +44,12 @@ export async function planErasure(
 ): Promise<Plan> {
   for (const group of await contents.groups()) requireKnownRows(group);
   const { on, survey } = openSurvey();
-  for await (const { parsed } of parsedRecords(contents)) if (parsed.kind === 'event') on(parsed.event);
+  const unplaced = collectUnplaced();
+  for await (const { record, parsed } of parsedRecords(contents)) {
+    if (parsed.kind !== 'event') continue;
+    on(parsed.event);
+    unplaced.on(record, parsed.event);
+  }
   const target = targetOf(survey, word, key);
   const turns = new Set(turnsOf(survey, target));
   const probes = await probesOf(contents, selectionOf(survey, target, turns));
@@ -55,7 +61,7 @@ export async function planErasure(
     selection,
     survey,
     probes,
-    ...(await changesOf(contents, selection)),
+    ...(await changesOf(contents, selection, unplaced.of(target.key))),
     open: openTurns(survey, turns),
     versions: versionsFrom(survey, turns),
     repeated,
@@ -126,6 +132,7 @@ async function findRepeats(
 async function changesOf(
   contents: LogContents,
   selection: Selection,
+  unplaced: ReadonlyMap<string, number>,
 ): Promise<Pick<Plan, 'records' | 'rows' | 'behind'>> {
   const records: Record<string, number> = {};
   const last = new Map<string, number>();
@@ -134,13 +141,13 @@ async function changesOf(
     records[record.type] = (records[record.type] ?? 0) + 1;
     last.set(placeOf(record), record.offset);
   }
-  const unplaced = await lastUnplaced(contents, selection);
   let rows = 0;
   for await (const row of contents.rows()) if (rowWithout(row, selection) !== undefined) rows += 1;
   const behind = (await contents.groups())
     .filter(({ group, position, ...at }) => {
-      const ofGroup = group === ATTRIBUTE ? unplaced : undefined;
-      return position <= Math.max(last.get(placeOf(at)) ?? -1, ofGroup?.get(placeOf(at)) ?? -1);
+      const place = placeOf(at);
+      const lastToPlace = group === ATTRIBUTE ? (unplaced.get(place) ?? -1) : -1;
+      return position <= Math.max(last.get(place) ?? -1, lastToPlace);
     })
     .map(({ group, topic, partition }) => `${group} in ${topic}/${partition}`);
   return { records, rows, behind };
@@ -153,20 +160,19 @@ const placeOf = ({ topic, partition }: { readonly topic: string; readonly partit
   `${topic}/${partition}`;
 
 /**
- * The last offset, by partition, of the access key's requests that name no session. One that was not read yet may turn
- * out to be of the target.
+ * Collects, for each access key, the last offset by partition of its requests that name no session. One that
+ * `attribute` has not read may turn out to be of the target.
  */
-async function lastUnplaced(
-  contents: LogContents,
-  { target }: Selection,
-): Promise<ReadonlyMap<string, number>> {
-  const last = new Map<string, number>();
-  for await (const { record, parsed } of parsedRecords(contents)) {
-    if (parsed.kind !== 'event' || parsed.event.type !== 'interaction.completed') continue;
-    const { key, session } = parsed.event.data;
-    if (key === target.key && session === undefined) last.set(placeOf(record), record.offset);
-  }
-  return last;
+function collectUnplaced() {
+  const byKey = new Map<string, Map<string, number>>();
+  return {
+    on: (record: PlacedRecord, event: ClawLoopEvent): void => {
+      if (event.type !== 'interaction.completed' || event.data.session !== undefined) return;
+      const { key } = event.data;
+      byKey.set(key, (byKey.get(key) ?? new Map()).set(placeOf(record), record.offset));
+    },
+    of: (key: string): ReadonlyMap<string, number> => byKey.get(key) ?? new Map(),
+  };
 }
 
 /** Any time: the plan only counts. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { topics } from '../../events/define-event.ts';
 import { emptyChain } from '../chain.ts';
@@ -72,6 +73,9 @@ export function raiseVersion(db: DatabaseSync, version: number): void {
     version,
   );
 }
+
+/** The file of the log in its folder. */
+export const sqliteFileIn = (folder: string): string => join(folder, 'log.sqlite');
 
 export type LogDatabase = {
   readonly db: DatabaseSync;

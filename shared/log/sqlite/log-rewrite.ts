@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
@@ -7,7 +6,7 @@ import { logError } from '../errors.ts';
 import type { PlacedGroup, PlacedRecord, PlacedRow, Rewriting, RewrittenChain } from '../log-contents.ts';
 import { FIRST_ROWS } from '../row-versions.ts';
 import { beginAt } from '../verify-chain.ts';
-import { damagedFile, isBusy, isDamage, type LogDatabase, openReadOnly } from './database.ts';
+import { damagedFile, isBusy, isDamage, type LogDatabase, openReadOnly, sqliteFileIn } from './database.ts';
 import { packedBody } from './packing.ts';
 import { recordOf } from './record-of.ts';
 import { openRecords } from './records.ts';
@@ -42,13 +41,13 @@ export type LogRewriter = SqliteContents & {
 
 /** Reads the log beside running services. @throws NewerSchema, LogMismatch, LogRefused, LogUnavailable */
 export const readContents = (folder: string): SqliteContents => {
-  const file = join(folder, 'log.sqlite');
+  const file = sqliteFileIn(folder);
   return contentsOf(openReadOnly(file), file);
 };
 
 /** Undefined: another process has the log open. @throws as `readContents` */
 export function openForRewriting(folder: string): LogRewriter | undefined {
-  const file = join(folder, 'log.sqlite');
+  const file = sqliteFileIn(folder);
   const { db: reader, ...about } = openReadOnly(file);
   reader.close();
   const db = new DatabaseSync(file, { timeout: 2_000 });

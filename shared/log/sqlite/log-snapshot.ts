@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
@@ -7,7 +6,7 @@ import { parseEvent } from '../../events/parse-event.ts';
 import { unlessAborted } from '../../lang/async.ts';
 import type { ChainHead } from '../chain.ts';
 import { logError } from '../errors.ts';
-import { type LogDatabase, openReadOnly } from './database.ts';
+import { type LogDatabase, openReadOnly, sqliteFileIn } from './database.ts';
 import { openRecords } from './records.ts';
 import { openTrims } from './trims.ts';
 
@@ -41,7 +40,7 @@ const RECORDS = 1_000;
 
 /** @throws NewerSchema, LogMismatch, LogRefused, LogUnavailable */
 export function openSnapshot(folder: string): LogSnapshot {
-  const file = join(folder, 'log.sqlite');
+  const file = sqliteFileIn(folder);
   const database = openReadOnly(file);
   const { db, logId } = database;
   // Keeps this state until the end. Without it, SQLite begins to copy again after each commit of a service.

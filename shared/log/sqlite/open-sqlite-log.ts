@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ClawLoopEvent } from '../../events/catalogue.ts';
 import type { Topic } from '../../events/define-event.ts';
 import type { Position } from '../../events/position.ts';
@@ -9,6 +8,7 @@ import { eventAt, openState, viewsOf } from '../fold-chunk.ts';
 import { followWithin, type LostRecords, type RejectedRecord, type TrimmedRecords } from '../following.ts';
 import { createLifetime } from '../log-lifetime.ts';
 import { createTroubles } from '../troubles.ts';
+import { sqliteFileIn } from './database.ts';
 import { followTopic } from './follow-topic.ts';
 import { processGroup } from './process-group.ts';
 import { parsedRows } from './process-partition.ts';
@@ -41,9 +41,6 @@ export type SqliteLogOptions = {
    */
   readonly stepsModule?: string;
 };
-
-/** The file of the log in its folder. */
-export const sqliteFileIn = (folder: string): string => join(folder, 'log.sqlite');
 
 /**
  * The log on one machine: a SQLite file in `folder`, shared by any number of processes. Throws LogMismatch,

@@ -80,15 +80,19 @@ test('a message of any length is heard quickly', () => {
   expect(process.threadCpuUsage(start).user).toBeLessThan(10_000_000); // microseconds
 });
 
+const plainAnswer = 'Dry it and oil it.';
+/** The verdict of words after an answer. */
+const voteAfter = (answer: string, words: string) =>
+  listen({ messages: [user('a')], next: [user(words)], answer: assistant(answer) }, ear).vote;
+
 test.each([
   'No, too long. Please answer in one sentence: how do I keep a pan from rusting?',
   'Nein, zu lang.',
   'Non, trop long.',
   'No, demasiado largo.',
 ])('a "no" after an answer that asks nothing rejects it: %s', (words) => {
-  const turn = { messages: [user('a')], next: [user(words)] };
-  expect(listen({ ...turn, answer: assistant('Dry it and oil it.') }, ear).vote).toBe(-1);
-  expect(listen({ ...turn, answer: assistant('Dry it. Is the pan small?') }, ear).vote).toBe(0);
+  expect(voteAfter(plainAnswer, words)).toBe(-1);
+  expect(voteAfter('Dry it. Is the pan small?', words)).toBe(0);
 });
 
 test.each([
@@ -98,8 +102,7 @@ test.each([
   'Nein, mehr brauche ich nicht',
   'no no, all good',
 ])('a "no" that rejects nothing says nothing: %s', (words) => {
-  const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
-  expect(listen(turn, ear).vote).not.toBe(-1);
+  expect(voteAfter(plainAnswer, words)).not.toBe(-1);
 });
 
 test.each([
@@ -116,14 +119,12 @@ test.each([
   'Encore une fois : trop long',
   '反馈：太长了',
 ])('a greeting or a label before a complaint hides nothing: %s', (words) => {
-  const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
-  expect(listen(turn, ear).vote).toBe(-1);
+  expect(voteAfter(plainAnswer, words)).toBe(-1);
 });
 
 test.each(['Hi Anna,\nthat is wrong. Too long.', 'hi anna, that is wrong', 'Hello Bob\nno lists please'])(
   'a mail is not about the answer: %s',
   (words) => {
-    const turn = { messages: [user('a')], next: [user(words)], answer: assistant('Dry it and oil it.') };
-    expect(listen(turn, ear).vote).toBe(0);
+    expect(voteAfter(plainAnswer, words)).toBe(0);
   },
 );
